@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* frame-dump: prints the records of a stream as text, one a line, or sums them up. */
+/* frame-dump: prints the records of a stream as text, one per line, or sums them up. */
 #include <errno.h>
 #include <seccomp.h>
 #include <string.h>
@@ -79,7 +79,7 @@ static int finish(struct stage *stage, void *data, enum stage_stream_end end)
 
 	if (self->summarize && !summary_print(stdout, &self->summary, stage->reader.totals)) {
 		stage->exit_status = STAGE_EXIT_FAILED;
-		if (end == STAGE_STREAM_WHOLE) /* else what is wrong has been said */
+		if (end == STAGE_STREAM_WHOLE) /* else the error was already reported */
 			stage_error(stage, "the stream does not add up");
 	}
 	if (self->summarize && end != STAGE_STREAM_WHOLE)

@@ -33,7 +33,7 @@ static void print_enum(FILE *out, const struct wire_names *names, uint32_t numbe
 		fprintf(out, "%" PRIu32, number);
 }
 
-/* The names of the bits that are set, with '+' between; '-' for none. */
+/* Prints the names of set bits, joined by '+'; '-' for none. */
 static void print_flags(FILE *out, const struct wire_names *names, uint32_t flags)
 {
 	const char *between = "";

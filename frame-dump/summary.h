@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a stream says of itself, held against what is in it. */
+/* Checks a stream's own statistics against its content. */
 #pragma once
 
 #include <stdio.h>
@@ -17,10 +17,9 @@ struct summary {
 	struct summary_stage stages[SUMMARY_STAGES_MAX];
 	size_t n_stages;
 	uint64_t n_refused;			  /* stats records beyond the limit */
-	uint64_t stack_ends[WIRE_STACK_ENDS_MAX]; /* of the stacks that passed, by enum
-						     wire_stack_end */
-	uint64_t n_stacks;			  /* samples of them */
-	uint64_t n_samples; /* that are there in whatever form; allocations and frees are, too */
+	uint64_t stack_ends[WIRE_STACK_ENDS_MAX]; /* samples, by enum wire_stack_end */
+	uint64_t n_stacks;			  /* samples of all stacks */
+	uint64_t n_samples; /* present in any form, with allocations and frees */
 };
 
 void summary_add_stats(struct summary *summary, const struct wire_stats *stats);
@@ -28,8 +27,8 @@ void summary_add_count(struct summary *summary, const struct wire_count *count);
 void summary_add_stack(struct summary *summary, const struct wire_stack *stack);
 
 /*
- * Prints records by type, stages and how stacks ended; false if something does not add up:
- * samples_in is not samples_out + dropped, or a stage read other samples than the one before it
- * wrote, or the last one wrote others than are there.
+ * Prints records by type, stages and end reasons. false if something does not add up: samples_in is
+ * not samples_out + dropped, a stage read other samples than the one before it wrote, or the last
+ * stage wrote other samples than are present.
  */
 bool summary_print(FILE *out, const struct summary *summary, const uint64_t *totals);

@@ -5,7 +5,7 @@
 #include "common/base/hash.h"
 #include "heap/blocks.h"
 
-enum { PLACES_FIRST = 1 << 4 }; /* there are processes with a block, and very many of them */
+enum { PLACES_FIRST = 1 << 4 }; /* small: there may be very many processes of few blocks */
 
 void blocks_deinit(struct blocks *blocks)
 {
@@ -15,7 +15,7 @@ void blocks_deinit(struct blocks *blocks)
 
 static uint64_t hash(uint64_t key)
 {
-	/* Blocks that lie side by side are mostly asked for together; others are scattered. */
+	/* Blocks of the same 16 KiB, mostly used together, stay in order; others are scattered. */
 	return (key >> 4) + (hash_word(0, key >> 14) >> 20);
 }
 

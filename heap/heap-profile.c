@@ -5,7 +5,7 @@
 
 #include "heap/heap-profile.h"
 
-/* Behind the name of a process whose heap nobody can believe. */
+/* Appended to the name of a process whose heap data is untrusted. */
 #define FORGED_MARK "[forged-heap]"
 
 enum { NAME_SIZE = 128 };
@@ -19,7 +19,7 @@ int heap_profile_add_stack(struct heap *heap, struct profile *profile,
 	return r < 0 ? r : heap_add_stack(heap, record, node, thread);
 }
 
-/* Every format shows whose a stack is: so no file has such an amount without saying what it is. */
+/* All formats show process names, so no output has such amounts unmarked. */
 static int mark_forgers(const struct heap *heap, struct profile *profile)
 {
 	struct names *names = &profile->stacks->names;

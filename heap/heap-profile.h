@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A heap and the profile that its stacks are in. Any of its amounts can be looked at as samples of
- * that profile, with the amounts as their weights: so trees, functions and callers are those of
- * other profiles.
+ * A heap and the profile that has its stacks. Any amount of the heap can become the weights of that
+ * profile's samples, so trees, functions and callers are computed as in other profiles.
  */
 #pragma once
 
@@ -14,11 +13,11 @@ enum heap_unit {
 	HEAP_BLOCKS,
 };
 
-/* For stacks.h's `add_heap_stack`. 0 or -ENOMEM. */
+/* For `add_heap_stack` of stacks.h. 0 or -ENOMEM. */
 int heap_profile_add_stack(struct heap *heap, struct profile *profile,
 			   const struct named_stack *stack, const struct wire_heap_stack *record);
 
-/* Makes the samples of the profile those of a metric, in place of what there was. 0 or -ENOMEM. */
+/* Replaces the profile's samples by the amounts of a metric. 0 or -ENOMEM. */
 int heap_profile_select(const struct heap *heap, struct profile *profile, enum heap_metric metric,
 			enum heap_unit unit);
 

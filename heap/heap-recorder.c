@@ -2,7 +2,7 @@
 #include "common/base/container-of.h"
 #include "heap/heap-recorder.h"
 
-/* Samples of time are no concern of a heap. */
+/* Samples are not recorded in a heap. */
 static int ignore_stack(struct stage *stage, struct stacks *stacks, const struct named_stack *stack,
 			uint64_t *ret_value)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Records a stream as a heap and the profile that its stacks are in. A struct heap_recorder is part
- * of the state of a program that uses these handlers.
+ * Records a stream as a heap and the profile of its stacks. A program that uses these handlers has
+ * a struct heap_recorder in its state.
  */
 #pragma once
 
@@ -13,21 +13,21 @@ struct heap_recorder {
 	struct heap heap;
 };
 
-/* Callbacks of stage.h. Stacks of the heap are added to it, and samples are left out. */
+/* Callbacks of stage.h. They add heap stacks to the heap and ignore samples. */
 void heap_recorder_init(void *self);
 void heap_recorder_deinit(void *self);
 
-/* For a user of its own: adds stacks of allocations to the heap and its profile. */
+/* For programs with their own stacks_user: adds an allocation's stack to heap and profile. */
 int heap_recorder_add_stack(struct stage *stage, struct stacks *stacks,
 			    const struct named_stack *stack, const struct wire_heap_stack *record);
 
-/* Handlers of stage.h; `self` is the heap's recorder. */
+/* Handlers of stage.h; `self` is the struct heap_recorder. */
 int heap_recorder_handle_process_exit(struct stage *stage, void *self, const void *view);
 int heap_recorder_handle_heap_begin(struct stage *stage, void *self, const void *view);
 int heap_recorder_handle_heap_events(struct stage *stage, void *self, const void *view);
 int heap_recorder_handle_heap_lost(struct stage *stage, void *self, const void *view);
 
-/* `part`: where the heap's recorder lies in the stage's state. */
+/* `part`: offset of the struct heap_recorder in the stage's state. */
 #define HEAP_RECORDER_HANDLERS(part)                                                               \
 	{ WIRE_RECORD_process_exit, heap_recorder_handle_process_exit, part },                     \
 		RECORDER_HANDLERS(part + offsetof(struct heap_recorder, recorder)),                \

@@ -15,7 +15,7 @@ int heap_init(struct heap *heap)
 	pair_map_init(&heap->thread_of_tid, HEAP_THREADS_MAX);
 	pair_map_init(&heap->process_index, HEAP_PROCESSES_MAX);
 	pair_map_init(&heap->forged, HEAP_PROCESSES_MAX);
-	heap->n_intervals = 1; /* 0: each is told */
+	heap->n_intervals = 1; /* 0: everything is recorded */
 	return 0;
 }
 
@@ -32,7 +32,7 @@ void heap_deinit(struct heap *heap)
 	pair_map_deinit(&heap->forged);
 }
 
-/* Mappings begin with a page, and blocks with at least two bytes: so the lowest bit tells. */
+/* Mappings are page-aligned and blocks 2-byte-aligned at least, so bit 0 of a key is free. */
 #define MAPPING 1ULL
 
 static bool is_mapping(uint64_t key)
@@ -58,8 +58,8 @@ static unsigned class_of(uint64_t value)
 }
 
 /*
- * What a block stands for: it was taken with the probability 1 - exp(-size / interval). The same
- * block gives the same each time.
+ * The weight of a block: it was sampled with probability 1 - exp(-size / interval). Deterministic,
+ * so a free takes off what the allocation added.
  */
 static struct heap_amount amount_of(const struct heap *heap, const struct block *block)
 {
@@ -72,13 +72,13 @@ static struct heap_amount amount_of(const struct heap *heap, const struct block 
 	return (struct heap_amount){ llround(HEAP_ONE / share), llround(block->size / share) };
 }
 
-/* The blocks of the process that a key is of. */
+/* The table of blocks of a key's process. */
 static struct blocks *blocks_of(const struct heap *heap, uint64_t key)
 {
 	return &heap->blocks[key >> BLOCKS_ADDRESS_BITS];
 }
 
-/* A list of blocks for each index up to this one. 0 or -ENOMEM. */
+/* Makes tables of blocks for all indices up to this one. 0 or -ENOMEM. */
 static int make_blocks(struct heap *heap, uint64_t index)
 {
 	while (heap->n_blocks <= index) {
@@ -102,7 +102,7 @@ int heap_begin(struct heap *heap, const struct wire_heap_begin *begin)
 	return r == -ENOSPC ? 0 : r;
 }
 
-/* Stacks are numbered as they come; what is missing in between has no node. */
+/* Makes stacks up to a number; missing ones in between have node 0. */
 static int make_stack(struct heap *heap, uint32_t number)
 {
 	while (heap->n_stacks <= number) {
@@ -132,7 +132,7 @@ int heap_add_stack(struct heap *heap, const struct wire_heap_stack *stack, uint3
 	return 0;
 }
 
-/* The index of a thread. 0 or -errno */
+/* Finds a thread's index, or adds the thread. 0 or -errno. */
 static int find_thread(struct heap *heap, uint64_t process, uint32_t tid, uint32_t *ret)
 {
 	uint64_t *known = pair_map_find(&heap->thread_of_tid, process, tid);
@@ -167,8 +167,8 @@ static uint8_t find_interval(struct heap *heap, uint64_t interval)
 }
 
 /*
- * The last peak was with what the stack had alive until now, if it has not changed since: so nobody
- * has to walk over all stacks at a peak.
+ * If a stack has not changed since the last peak, its amount at that peak is its live amount. It is
+ * copied before the first change, so that a peak need not visit all stacks.
  */
 static void note_peak(const struct heap *heap, struct heap_stack *stack)
 {
@@ -211,7 +211,7 @@ static void live_no_more(struct heap *heap, const struct block *block, struct he
 	take_off(&heap->totals.live, amount);
 }
 
-/* What each of the three keeps of a block. */
+/* Adds to the field at offset `which` of the totals of stack, thread and heap. */
 static void add_to_all(struct heap *heap, const struct block *block, size_t which,
 		       struct heap_amount amount)
 {
@@ -222,14 +222,14 @@ static void add_to_all(struct heap *heap, const struct block *block, size_t whic
 		add((struct heap_amount *)((char *)all[i] + which), amount);
 }
 
-/* A block that goes without having been freed: its free was lost. */
+/* Drops a live block whose free was lost. */
 static void forget_block(struct heap *heap, struct block *block)
 {
 	live_no_more(heap, block, amount_of(heap, block));
 	blocks_remove(blocks_of(heap, block->key), block);
 }
 
-/* A stack that was never told is none. */
+/* An unknown stack number becomes 0 and is counted as refused. */
 static uint32_t known_stack(struct heap *heap, uint32_t number)
 {
 	if (number < heap->n_stacks)
@@ -251,7 +251,7 @@ static struct block make_block(struct heap *heap, uint64_t key, uint32_t thread,
 	};
 }
 
-/* A block that is alive from here on; whatever was there is not. */
+/* Adds a live block; one that is already at its address is dropped. */
 static int begin_block(struct heap *heap, const struct block *block)
 {
 	struct block *old = blocks_find(blocks_of(heap, block->key), block->key);
@@ -297,7 +297,7 @@ static int take_allocated(struct heap *heap, uint64_t key, uint32_t thread,
 static void count_short_or_foreign(struct heap *heap, const struct block *block, uint32_t thread,
 				   struct heap_amount amount)
 {
-	/* Of a sample it is not known what came in between. */
+	/* Sampling hides allocations in between. */
 	if (heap->threads[thread].last_key == block->key && !heap->intervals[block->interval])
 		add_to_all(heap, block, offsetof(struct heap_totals, temporary), amount);
 	else if (block->thread != thread)
@@ -310,7 +310,7 @@ static void take_freed(struct heap *heap, uint64_t key, uint32_t thread,
 	struct block *found = blocks_find(blocks_of(heap, key), key), block;
 	struct heap_amount amount;
 
-	if (!found) { /* allocated before anybody looked, or not in the sample */
+	if (!found) { /* allocated before recording began, or not sampled */
 		heap->n_unknown_frees++;
 		return;
 	}
@@ -321,13 +321,13 @@ static void take_freed(struct heap *heap, uint64_t key, uint32_t thread,
 	add(&heap->freed, amount);
 	add(&heap->threads[thread].freed, amount);
 	add(&heap->lifetimes[class_of(event->time - block.time)], amount);
-	if (!is_mapping(key)) /* a part of which may be there still */
+	if (!is_mapping(key)) /* parts of which may remain */
 		count_short_or_foreign(heap, &block, thread, amount);
 	if (event->kind != HEAP_EVENT_FREED)
 		heap->threads[thread].released = block;
 }
 
-/* realloc(3) has failed: as if nothing had been released. */
+/* realloc(3) failed: the released block is live again. */
 static int take_restored(struct heap *heap, uint64_t key, uint32_t thread)
 {
 	struct block block = heap->threads[thread].released;
@@ -343,8 +343,8 @@ static int take_restored(struct heap *heap, uint64_t key, uint32_t thread)
 }
 
 /*
- * A part of the mapping that has just gone is there still. The first part is the same mapping, only
- * smaller; each further one makes a mapping more, of bytes that were allocated before.
+ * A part of the mapping just unmapped remains. The first such part continues the mapping, smaller;
+ * each further one counts as one more mapping, of bytes that were allocated before.
  */
 static int take_remained(struct heap *heap, uint64_t key, uint32_t thread,
 			 const struct heap_event *event)
@@ -358,7 +358,7 @@ static int take_remained(struct heap *heap, uint64_t key, uint32_t thread,
 		return r;
 	blocks_find(blocks_of(heap, key), key)->time = whole->time;
 	if (whole->size) {
-		whole->size = 0; /* it counts once */
+		whole->size = 0; /* later parts are further mappings */
 	} else {
 		count_allocated(heap, &block, (struct heap_amount){ HEAP_ONE, 0 });
 		amount.n = 0;
@@ -426,7 +426,7 @@ int heap_add_events(struct heap *heap, const struct wire_heap_events *events)
 	bool has_thread = false;
 	int r = 0;
 
-	if (!process) { /* more than can be told apart */
+	if (!process) { /* no heap_begin, or over HEAP_PROCESSES_MAX */
 		sum_add(&heap->n_refused, events->n);
 		return 0;
 	}
@@ -449,7 +449,7 @@ int heap_add_events(struct heap *heap, const struct wire_heap_events *events)
 	return r;
 }
 
-/* What the process has told before counts no more than what it tells now. */
+/* Earlier records may be forged, too: data counts as incomplete from first_time on. */
 static int add_forger(struct heap *heap, uint64_t number, const struct process *process)
 {
 	struct heap_forger *forger;
@@ -484,7 +484,7 @@ int heap_add_lost(struct heap *heap, const struct wire_heap_lost *lost,
 	return r == -ENOSPC ? 0 : r;
 }
 
-/* Where there are more of them than can be told apart, any may be one. */
+/* With more forgers than `forged` holds, any process may be one. */
 bool heap_is_forged(const struct heap *heap, uint64_t process)
 {
 	return heap->n_forgers > HEAP_PROCESSES_MAX || pair_map_find(&heap->forged, process, 0);
@@ -534,7 +534,7 @@ void heap_end_process(struct heap *heap, uint64_t number, uint64_t time)
 	if (!process)
 		return;
 	keep_points(heap, time);
-	if (++heap->n_ended == heap->n_processes) /* what is alive at the end is of interest */
+	if (++heap->n_ended == heap->n_processes) /* take the last moment while blocks are live */
 		history_end(heap, time);
 	else
 		history_pass(heap, time);

@@ -22,7 +22,7 @@ void history_deinit(struct history *history)
 	*history = (struct history){ 0 };
 }
 
-/* The page has no moments to choose from then; all else is as it would be. */
+/* Drops the history: the HTML page then has no moments to choose from; all else stays as it is. */
 static void drop(struct heap *heap)
 {
 	history_deinit(&heap->history);
@@ -45,8 +45,8 @@ void history_note(struct heap *heap, uint32_t number)
 }
 
 /*
- * Of two moments the later one stays. What a stack had at the earlier one only counts if it has not
- * changed since.
+ * Keeps the later one of each two moments. A stack's change at the earlier one is kept only if it
+ * has none at the later one.
  */
 static int join_pairs(struct heap *heap)
 {
@@ -80,7 +80,7 @@ static bool is_full(const struct history *history)
 	return history->n_changes + history->n_changed > HISTORY_CHANGES_MAX;
 }
 
-/* 0; -ENOSPC: too many stacks change even between two moments; -ENOMEM. */
+/* 0; -ENOSPC: too many stacks change even with one moment left; -ENOMEM. */
 static int make_room(struct heap *heap)
 {
 	struct history *history = &heap->history;
@@ -114,7 +114,7 @@ static void add_moment(struct heap *heap, uint64_t time)
 	history->turn++;
 }
 
-/* A stream may tell of the last nanosecond that there is: no moment is behind it. */
+/* Saturates, as a stream may contain the time UINT64_MAX. */
 static uint64_t next_moment(const struct history *history)
 {
 	uint64_t moment =

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What each stack had alive at regular moments, as changes from one to the next. Moments get rarer
- * as the recording gets longer, and as more changes.
+ * Each stack's live amount at regular moments, as changes from one moment to the next. The distance
+ * of moments doubles when there are too many moments or changes.
  */
 #pragma once
 
@@ -14,7 +14,7 @@ enum {
 	HISTORY_CHANGES_MAX = 1 << 20,
 };
 
-/* A stack that has something else alive at a moment than it had at the one before. */
+/* A stack that changed since the previous moment, and its live amount. */
 struct history_change {
 	uint32_t stack, moment;
 	uint64_t n, bytes; /* as struct heap_amount */
@@ -27,23 +27,22 @@ struct history {
 	uint64_t start, length;		/* nanoseconds */
 	struct history_change *changes; /* in the order of moments */
 	size_t n_changes;
-	uint32_t *changed; /* stacks, since the last moment */
+	uint32_t *changed; /* stacks changed since the last moment */
 	size_t n_changed;
 	uint32_t turn; /* counts moments; see heap_stack.changed_in */
 };
 
 struct heap;
 
-/* From now on a history is kept; without the memory for it, or too many stacks, none is any more.
- */
+/* Starts a history. It is dropped if memory runs out or HISTORY_CHANGES_MAX is exceeded. */
 void history_keep(struct heap *heap);
 void history_deinit(struct history *history);
 
-/* A stack is about to change. */
+/* Must be called before a stack changes. */
 void history_note(struct heap *heap, uint32_t stack);
 
-/* It is later than it was at any event before: passes the moments in between. */
+/* Adds the moments before `time`, which is later than all earlier events. */
 void history_pass(struct heap *heap, uint64_t time);
 
-/* One last moment, which is now. */
+/* Adds the last moment, at `time`. */
 void history_end(struct heap *heap, uint64_t time);

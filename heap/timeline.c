@@ -3,7 +3,7 @@
 
 #include "heap/timeline.h"
 
-/* Two intervals become one. */
+/* Joins each two intervals into one. */
 static void coarsen(struct timeline *timeline)
 {
 	uint32_t n = (timeline->n + 1) / 2;
@@ -36,7 +36,7 @@ struct timeline_interval *timeline_at(struct timeline *timeline, uint64_t time)
 	}
 	while ((i = (time - timeline->start) / timeline->length) >= TIMELINE_INTERVALS)
 		coarsen(timeline);
-	while (timeline->n <= i) { /* nothing has happened in between */
+	while (timeline->n <= i) { /* no events in between */
 		struct timeline_interval *next = &timeline->intervals[timeline->n];
 
 		memset(next, 0, sizeof(*next));

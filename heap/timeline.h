@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A heap over time, in a fixed number of intervals that get longer as the recording does: what was
- * alive at most in each of them, and at its end.
+ * A heap over time, in a limited number of intervals whose length doubles as the recording grows:
+ * the most that was live in each, and what was live at its end.
  */
 #pragma once
 
@@ -18,11 +18,11 @@ struct timeline_interval {
 };
 
 struct timeline {
-	uint64_t start;	 /* 0: nothing has come yet */
+	uint64_t start;	 /* 0: no event yet */
 	uint64_t length; /* of an interval, in nanoseconds */
 	uint32_t n;
 	struct timeline_interval intervals[TIMELINE_INTERVALS];
 };
 
-/* The interval of a time, which is not before any other that was asked for. */
+/* The interval of a time; times must not decrease from call to call. */
 struct timeline_interval *timeline_at(struct timeline *timeline, uint64_t time);

@@ -8,9 +8,9 @@
 
 enum { PMU_SHIFT = 32 }; /* PERF_PMU_TYPE_SHIFT; spelled out for older headers */
 
-static const char pmu_prefix[] = "cpu_"; /* of each PMU where there are several */
+static const char pmu_prefix[] = "cpu_"; /* begins each PMU's name if a CPU has several */
 
-/* Whether the kernel takes the number of a PMU beside the event. */
+/* Whether `config` also holds the number of a PMU. */
 static bool has_pmu_in_config(uint32_t type)
 {
 	return type == PERF_TYPE_HARDWARE || type == PERF_TYPE_HW_CACHE;
@@ -35,7 +35,7 @@ void event_name_make(const struct perf_event_attr *attr, char ret[EVENT_NAME_SIZ
 			 attr->type, config, modifier(attr) + (*modifier(attr) == ':'));
 }
 
-/* The size of "cpu_core/" in front of a name, 0: there is no PMU. */
+/* Returns the size of a name's prefix "cpu_core/"; 0: none. */
 static size_t pmu_size(const char *name)
 {
 	size_t size = strcspn(name, "/");

@@ -7,7 +7,7 @@
 #include "perfdata-source/event-names.h"
 #include "perfdata-source/events.h"
 
-enum { ATTR_LEAST = PERF_ATTR_SIZE_VER0 }; /* 64 bytes: of the first kernels that had perf */
+enum { ATTR_LEAST = PERF_ATTR_SIZE_VER0 }; /* 64 bytes, of the first kernels with perf */
 
 void events_init(struct perf_events *events)
 {
@@ -21,7 +21,7 @@ void events_deinit(struct perf_events *events)
 	pair_map_deinit(&events->by_id);
 }
 
-/* Where each register that unwinding needs stands in a sample; none may be missing. */
+/* Finds each register that unwinding needs in a sample; none may be missing. */
 static void find_registers(struct event *event, const struct arch *arch)
 {
 	uint64_t mask = event->layout.register_mask;
@@ -54,7 +54,7 @@ int events_add(struct perf_events *events, const void *attr_bytes, size_t size, 
 		return PERFDATA_E_DAMAGED;
 	if (events->n == EVENTS_MAX)
 		return PERFDATA_E_TOO_MANY_EVENTS;
-	/* What an older kernel did not have is 0, what a newer one has is of no use here. */
+	/* Fields that an older kernel lacks are 0; those of a newer one are not used here. */
 	memcpy(&attr, attr_bytes, size < sizeof(attr) ? size : sizeof(attr));
 	*event = (struct event){
 		.layout = {
@@ -79,13 +79,13 @@ int events_add(struct perf_events *events, const void *attr_bytes, size_t size, 
 	return r;
 }
 
-/* What is left of the feature. */
+/* The rest of the feature's bytes. */
 struct description {
 	const uint8_t *at;
 	size_t size;
 };
 
-/* NULL: so much is not left. */
+/* NULL: fewer bytes are left. */
 static const uint8_t *take(struct description *description, uint64_t size)
 {
 	const uint8_t *at = description->at;
@@ -106,7 +106,7 @@ static bool take_number(struct description *description, uint32_t *ret)
 	return at;
 }
 
-/* Whether an attr of `size` bytes can be that of the event. */
+/* Whether an attr of `size` bytes matches the event. */
 static bool is_of(const struct event *event, const uint8_t *attr, size_t size)
 {
 	uint32_t type;
@@ -117,7 +117,7 @@ static bool is_of(const struct event *event, const uint8_t *attr, size_t size)
 	return type == event->type && layout_word(attr, 1) == event->config;
 }
 
-/* attr; how many ids; the name behind its size, padded with zeros; the ids. */
+/* Layout: attr, number of ids, size of the name, name padded with zeros, ids. */
 static bool take_name(struct description *description, uint32_t attr_size, struct event *event)
 {
 	const uint8_t *attr = take(description, attr_size), *name;
@@ -154,7 +154,7 @@ static bool is_dummy(const struct event *event)
 	return event->type == PERF_TYPE_SOFTWARE && event->config == PERF_COUNT_SW_DUMMY;
 }
 
-/* Of a recording of nothing else, dummies are the events that never occurred. */
+/* Whether there are dummies only: then they are the file's events, without samples. */
 static bool are_dummies_alone(const struct perf_events *events)
 {
 	for (size_t i = 0; i < events->n; i++)
@@ -163,7 +163,7 @@ static bool are_dummies_alone(const struct perf_events *events)
 	return true;
 }
 
-/* Whether both are one event, on the same PMU or on two. */
+/* Whether both have the same name without the PMU; they may be on one PMU or two. */
 static bool are_namesakes(const struct event *a, const struct event *b)
 {
 	char a_name[EVENT_NAME_SIZE], b_name[EVENT_NAME_SIZE];
@@ -176,8 +176,8 @@ static bool are_namesakes(const struct event *a, const struct event *b)
 }
 
 /*
- * An event before that one which is the same on another PMU: of several namesakes the first of one
- * PMU belongs to the first of another. NULL: it is the first one.
+ * Finds the same event on another PMU, earlier in the list: the n-th namesake of one PMU belongs to
+ * the n-th of another. NULL: this is the first one.
  */
 static const struct event *find_same(const struct perf_events *events, const struct event *event)
 {
@@ -249,7 +249,7 @@ const struct event *events_of_record(const struct perf_events *events,
 	if (!layout_find_id(first->layout.sample_type, header, &id))
 		return NULL;
 	event = events_of_id(events, id);
-	/* What perf itself has made up tells the id 0. */
+	/* Records synthesized by perf have id 0. */
 	return event || id ? event : first;
 }
 

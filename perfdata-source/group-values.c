@@ -17,7 +17,7 @@ void group_values_deinit(struct group_values *values)
 int group_values_take(struct group_values *values, const struct event *sampled, uint32_t tid,
 		      uint64_t id, uint64_t value, uint64_t *ret)
 {
-	/* Threads that inherit an event count for themselves. */
+	/* Each thread that inherits an event has its own counter. */
 	uint64_t thread = sampled->is_inherited ? tid : 0;
 	uint64_t *last = pair_map_find(&values->last, id, thread);
 	int r = 0;

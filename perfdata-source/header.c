@@ -11,14 +11,14 @@
 enum {
 	FILE_HEADER = 104,
 	PIPE_HEADER = 16,
-	BUILD_ID_EVENT = 36, /* header, pid, 24 bytes of id; the path follows */
+	BUILD_ID_EVENT = 36, /* header, pid, 24 bytes for the id; the path follows */
 	MISC_BUILD_ID_SIZE = 1 << 15,
 	MISC_MODE = 7, /* PERF_RECORD_MISC_CPUMODE_MASK */
 };
 
 static const char magic[8] = "PERFILE2", swapped_magic[8] = "2ELIFREP";
 
-/* A part of a file. */
+/* A range of the file. */
 struct section {
 	uint64_t offset, size;
 };
@@ -53,7 +53,7 @@ static void take_build_id(struct perf_header *header, const uint8_t *at, size_t 
 	header->n_build_ids += build_id->path != NULL;
 }
 
-/* Records one behind the other. */
+/* Parses consecutive build-id records. */
 static void take_build_ids(struct perf_header *header, const uint8_t *at, size_t size)
 {
 	while (size >= BUILD_ID_EVENT) {
@@ -69,7 +69,7 @@ static void take_build_ids(struct perf_header *header, const uint8_t *at, size_t
 	header->n_skipped += size != 0;
 }
 
-/* A text behind its size. */
+/* Parses a string that follows its 32-bit size. */
 static void take_text(const uint8_t *at, size_t size, char *ret, size_t ret_size)
 {
 	if (size < 4 || half_word(at) > size - 4)
@@ -106,7 +106,7 @@ static void take_feature(struct perf_header *header, uint64_t id, const uint8_t 
 	case FEATURE_SAMPLE_TIME:
 		if (size >= 8)
 			header->first_time = layout_word(at, 0);
-		if (header->first_time == UINT64_MAX) /* samples that have none */
+		if (header->first_time == UINT64_MAX) /* samples without times */
 			header->first_time = 0;
 		break;
 	case FEATURE_DIR_FORMAT:
@@ -155,7 +155,7 @@ static int read_attrs(struct perf_header *header, const struct input *input, str
 	return r;
 }
 
-/* The sections of the features stand behind the data, in the order of their bits. */
+/* The feature sections follow the data, in the order of their bits. */
 static int read_features(struct perf_header *header, const struct input *input, const uint8_t *bits)
 {
 	uint64_t at = header->data_at + header->data_size;
@@ -182,7 +182,7 @@ static int read_features(struct perf_header *header, const struct input *input, 
 	return 0;
 }
 
-/* size, attr_size, attrs, data, event types, bits: behind the magic. */
+/* Words after the magic: size, attr_size, attrs, data, event types, bits. */
 static int read_file_header(struct perf_header *header, const struct input *input)
 {
 	uint8_t bytes[FILE_HEADER];
@@ -199,7 +199,7 @@ static int read_file_header(struct perf_header *header, const struct input *inpu
 	r = read_attrs(header, input, attrs, layout_word(bytes, 2));
 	if (r)
 		return r;
-	/* A recording that was killed has neither. */
+	/* If perf was killed, data_size is 0 and there are no features. */
 	if (header->data_size && read_features(header, input, bytes + 72))
 		header->n_skipped++;
 	return 0;
@@ -226,7 +226,7 @@ int header_read(struct perf_header *header, struct input *input)
 		header->is_pipe = true;
 		return 0;
 	}
-	/* What perf has written to a file has to be read from one. */
+	/* The file format needs random access. */
 	if (layout_word(bytes, 1) != FILE_HEADER || !input->is_seekable)
 		return layout_word(bytes, 1) == FILE_HEADER ? -ESPIPE : PERFDATA_E_DAMAGED;
 	r = read_file_header(header, input);
@@ -245,7 +245,7 @@ void header_deinit(struct perf_header *header)
 	events_deinit(&header->events);
 }
 
-/* header, attr (which tells its own size), ids */
+/* Layout: header, attr (which contains its size), ids. */
 int header_take_attr(struct perf_header *header, const struct perf_event_header *record)
 {
 	const uint8_t *at = (const uint8_t *)(record + 1);

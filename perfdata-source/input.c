@@ -74,7 +74,7 @@ void input_close(struct input *input)
 	*input = (struct input){ .fd = -1 };
 }
 
-/* Reads on until `size` bytes are there. */
+/* Reads until `size` bytes are buffered. */
 static int fill(struct input *input, size_t size)
 {
 	while (input->end - input->start < size) {
@@ -107,7 +107,7 @@ static int peek_map(const struct input *input, size_t size, const void **ret)
 	*ret = input->map + input->map_at;
 	if (size <= left)
 		return 0;
-	/* A section whose size is told is cut between two records, too. */
+	/* A data section of known size is incomplete even if the file ends between two records. */
 	return left || input->left != UINT64_MAX ? PERFDATA_E_CUT : PERFDATA_END;
 }
 
@@ -145,7 +145,7 @@ int input_take(struct input *input, size_t size, const void **ret)
 
 void input_look_ahead(const struct input *input, size_t distance)
 {
-	const size_t line = 64; /* of the CPU's cache */
+	const size_t line = 64; /* a cache line of the CPU */
 
 	if (!input->map || !input_has(input, input->map_at + distance, INPUT_AHEAD))
 		return;

@@ -18,7 +18,7 @@
 
 #define ANOTHER_BOOT "the machine was started anew since it was recorded"
 
-/* What anybody else may have written does not count. */
+/* Only a copy that no other user can have written is trusted. */
 static int open_copy(const struct kernel_names *names)
 {
 	_cleanup_fd_ int fd = -1;
@@ -30,7 +30,7 @@ static int open_copy(const struct kernel_names *names)
 	return take_fd(&fd);
 }
 
-/* A kernel that cannot have any has no such file. */
+/* A kernel without support for modules has no such file. */
 static bool are_modules_loaded(void)
 {
 	_cleanup_fd_ int fd = open("/proc/modules", O_RDONLY | O_CLOEXEC);
@@ -63,14 +63,14 @@ void kernel_names_take(struct kernel_names *names, const struct perf_record_mmap
 		names->has_modules = true;
 		return;
 	}
-	if (names->is_emitted) /* the kernel itself is told first */
+	if (names->is_emitted) /* the kernel proper comes first */
 		return;
 	names->is_emitted = true;
 	snprintf(names->symbol, sizeof(names->symbol), "%s", mapping->path + prefix);
 	names->address = mapping->offset;
 }
 
-/* A file that was last written to before this machine was started is of another boot. */
+/* A file last written before this machine booted is of another boot. */
 static bool is_of_this_boot(const struct input *input)
 {
 	uint64_t started = clock_now(CLOCK_REALTIME) - clock_now(CLOCK_BOOTTIME);
@@ -81,7 +81,7 @@ static bool is_of_this_boot(const struct input *input)
 	       status.stx_mtime.tv_sec >= (int64_t)(started / NANOSECONDS_A_SECOND);
 }
 
-/* By the symbol whose address perf has told. */
+/* Whether the symbol in perf's mapping record still has the recorded address. */
 static bool is_where_it_was(const struct kernel_names *names, const char *text, size_t size)
 {
 	struct kallsyms_range symbol = { .name = names->symbol };
@@ -90,7 +90,7 @@ static bool is_where_it_was(const struct kernel_names *names, const char *text, 
 	return symbol.end && symbol.start == names->address;
 }
 
-/* Up to the first line of "… name\t[module]": those are behind all others (kernel/kallsyms.c). */
+/* Size before the first line "… name\t[module]"; kernel/kallsyms.c prints modules last. */
 static size_t size_of_own(const char *text)
 {
 	const char *module = strstr(text, "\t[");
@@ -108,7 +108,7 @@ static bool is_recorded(const struct kernel_names *names, struct wire_blob build
 	       !memcmp(build_id.data, names->build_id, build_id.size);
 }
 
-/* The kernel's own functions; NULL: the copy does not have them as they were. 0 or -ENOMEM. */
+/* Reads the kernel proper's names; NULL: the copy has none with these addresses. 0 or -ENOMEM. */
 static int read_copy(const struct kernel_names *names, struct wire_blob build_id, char **ret,
 		     size_t *ret_size)
 {
@@ -127,7 +127,7 @@ static int read_copy(const struct kernel_names *names, struct wire_blob build_id
 	return 0;
 }
 
-/* `ret_why_not`: why there are none. 0 or -ENOMEM. */
+/* `ret_why_not`: why there are no names. 0 or -ENOMEM. */
 static int read_kallsyms(const struct kernel_names *names, const struct input *input, char **ret,
 			 size_t *ret_size, const char **ret_why_not)
 {

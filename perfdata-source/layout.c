@@ -4,7 +4,7 @@
 #include "common/source/perf-record.h"
 #include "perfdata-source/layout.h"
 
-/* Those of newer headers than the oldest that this builds with. */
+/* PERF_SAMPLE_BRANCH_… bits that the oldest supported kernel headers lack. */
 enum { BRANCH_HW_INDEX = 1 << 17, BRANCH_COUNTERS = 1 << 19 };
 
 struct cursor {
@@ -40,7 +40,7 @@ static uint64_t take(struct cursor *cursor)
 	return at ? layout_word(at, 0) : 0;
 }
 
-/* `n` elements of `size` bytes. */
+/* Takes `n` elements of `size` bytes. */
 static const uint8_t *take_many(struct cursor *cursor, uint64_t n, uint64_t size)
 {
 	if (n > UINT16_MAX) { /* more than a record can hold */
@@ -50,7 +50,7 @@ static const uint8_t *take_many(struct cursor *cursor, uint64_t n, uint64_t size
 	return take_bytes(cursor, n * size);
 }
 
-/* PERF_FORMAT_GROUP: n, times, n times value and id; else a value, times, and the id. */
+/* With PERF_FORMAT_GROUP: n, times, n × (value, id); else value, times, id. */
 static void take_read(struct cursor *cursor, uint64_t format, struct parsed_sample *sample)
 {
 	uint64_t n_times = !!(format & PERF_FORMAT_TOTAL_TIME_ENABLED) +
@@ -63,7 +63,7 @@ static void take_read(struct cursor *cursor, uint64_t format, struct parsed_samp
 
 		take_many(cursor, n_times, 8);
 		values = take_many(cursor, n, n_values * 8);
-		if (format & PERF_FORMAT_ID) { /* else nobody knows whose they are */
+		if (format & PERF_FORMAT_ID) { /* else the values have no owner */
 			sample->values = values;
 			sample->n_values = n;
 			sample->value_words = n_values;
@@ -98,7 +98,7 @@ static void take_registers(struct cursor *cursor, const struct layout *layout,
 			   struct parsed_sample *sample)
 {
 	sample->abi = take(cursor);
-	if (sample->abi) /* else none follow */
+	if (sample->abi) /* with abi 0 no registers follow */
 		sample->registers =
 			take_many(cursor, __builtin_popcountll(layout->register_mask), 8);
 }
@@ -162,7 +162,7 @@ bool layout_parse_sample(const struct layout *layout, const struct perf_event_he
 	return true;
 }
 
-/* Of the tail of a record that is no sample. */
+/* Size of the tail that sample_id_all appends to records other than samples. */
 static size_t id_size(uint64_t type)
 {
 	return 8 * (!!(type & PERF_SAMPLE_TID) + !!(type & PERF_SAMPLE_TIME) +
@@ -204,14 +204,14 @@ bool layout_parse_id(const struct layout *layout, const struct perf_event_header
 	return true;
 }
 
-/* Words in front of the id of a sample. */
+/* Words before the id of a sample. */
 static size_t words_before_id(uint64_t type)
 {
 	return !!(type & PERF_SAMPLE_IP) + !!(type & PERF_SAMPLE_TID) +
 	       !!(type & PERF_SAMPLE_TIME) + !!(type & PERF_SAMPLE_ADDR);
 }
 
-/* Words behind the id at the end of another record. */
+/* Words after the id in the tail of another record. */
 static size_t words_behind_id(uint64_t type)
 {
 	return !!(type & PERF_SAMPLE_STREAM_ID) + !!(type & PERF_SAMPLE_CPU);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Where the parts of a sample lie, by its event's sample_type (perf_event_open(2),
- * PERF_RECORD_SAMPLE: the parts stand in the order of their bits but for the first ones).
- * Everything is checked against the record's size.
+ * Finds the parts of a sample, by its event's sample_type (perf_event_open(2), PERF_RECORD_SAMPLE:
+ * in the order of their bits, except the first ones), and checks all against the record's size.
  */
 #pragma once
 
@@ -11,44 +10,44 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What of an event's attributes the layout of its records depends on. */
+/* The attributes of an event that determine the layout of its records. */
 struct layout {
 	uint64_t sample_type, read_format, branch_type, register_mask;
 	bool sample_id_all;
 };
 
-/* A sample taken apart; what it does not have is 0. Pointers are into the record. */
+/* A parsed sample; absent parts are 0. Pointers are into the record. */
 struct parsed_sample {
 	uint64_t identifier, address, time, id, period;
 	uint32_t pid, tid, cpu;
-	const uint8_t *values; /* of a group: of each member its value, its id, and more */
+	const uint8_t *values; /* of a group: value, id and more for each member */
 	uint64_t n_values, value_words;
-	const uint8_t *chain; /* of 8 bytes each, not aligned */
+	const uint8_t *chain; /* 8 bytes each, unaligned */
 	uint64_t n_chain;
 	uint64_t abi;
-	const uint8_t *registers; /* of 8 bytes each, a register a bit of the mask */
+	const uint8_t *registers; /* 8 bytes each, one per bit of register_mask */
 	const uint8_t *stack;
-	uint64_t stack_size; /* what the kernel really copied */
+	uint64_t stack_size; /* bytes that the kernel actually copied */
 };
 
-/* false: it contradicts itself. */
+/* false: the record is inconsistent. */
 bool layout_parse_sample(const struct layout *layout, const struct perf_event_header *header,
 			 struct parsed_sample *ret);
 
-/* What a record that is no sample tells at its end. */
+/* The tail of a record that is not a sample. */
 struct parsed_id {
 	uint64_t time, id;
 	uint32_t pid, tid, cpu;
-	size_t size; /* of these parts */
+	size_t size; /* of the tail */
 };
 
-/* false: the record is too short for them. */
+/* false: the record is too short for the tail. */
 bool layout_parse_id(const struct layout *layout, const struct perf_event_header *header,
 		     struct parsed_id *ret);
 
 /*
- * Whom a record belongs to, before its layout is known: all events of a file have their id in the
- * same place. `sample_type` is of any of them. false: it is not told.
+ * Finds the id of a record's event before its layout is known: all events of a file have the id in
+ * the same place, so any `sample_type` of theirs will do. false: there is no id.
  */
 bool layout_find_id(uint64_t sample_type, const struct perf_event_header *header, uint64_t *ret);
 

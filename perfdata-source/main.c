@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* perfdata-source: a perf.data file, or what `perf record -o -` writes, as a stream. */
+/* perfdata-source: replays a perf.data file, or the output of `perf record -o -`, as a stream. */
 #include <seccomp.h>
 #include <stddef.h>
 
@@ -48,7 +48,7 @@ static void init(void *data)
 	replay->kernel_names.copy_fd = -1;
 }
 
-/* All files are open by then. */
+/* All files were opened before the sandbox is entered. */
 static void describe_sandbox(const void *self, struct sandbox *sandbox)
 {
 	SANDBOX_ALLOW(sandbox, SCMP_SYS(uname), SCMP_SYS(statx));

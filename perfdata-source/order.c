@@ -16,7 +16,7 @@ void order_deinit(struct order *order)
 	*order = (struct order){ 0 };
 }
 
-/* A pointer into a record, as one into its copy. */
+/* Maps a pointer into a record to its copy. */
 static const uint8_t *rebase(const uint8_t *pointer, const uint8_t *from, const void *to)
 {
 	return pointer ? (const uint8_t *)to + (pointer - from) : NULL;

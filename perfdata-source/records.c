@@ -19,7 +19,7 @@ void records_deinit(struct records *records)
 	*records = (struct records){ 0 };
 }
 
-/* Twice as much each time, up to the limit: the bytes move only a few times. */
+/* Doubles the buffer, up to the limit, so that its bytes move only a few times. */
 static int reserve_plain(struct records *records, size_t size)
 {
 	size_t least = records->end + size, wanted = 2 * records->n_allocated;
@@ -51,7 +51,7 @@ static int decompress(struct records *records, const uint8_t *bytes, size_t size
 		ZSTD_DCtx_setParameter(records->decoder, ZSTD_d_windowLogMax,
 				       RECORDS_WINDOW_LOG_MAX);
 	}
-	/* What is left of a record that goes on here moves to the front. */
+	/* Move the start of a record that continues here to the front. */
 	if (records->start) {
 		records->end -= records->start;
 		memmove(records->plain, records->plain + records->start, records->end);
@@ -74,7 +74,7 @@ static int decompress(struct records *records, const uint8_t *bytes, size_t size
 	}
 }
 
-/* A record out of what was decompressed; PERFDATA_END: there is no whole one. */
+/* Takes a record from the decompressed bytes; PERFDATA_END: no whole one is left. */
 static int next_plain(struct records *records, struct perf_event_header *ret,
 		      const uint8_t **ret_bytes)
 {
@@ -109,8 +109,8 @@ static int skip(struct input *input, uint64_t size)
 }
 
 /*
- * Two kinds of records tell how many bytes follow that belong to no record. (Their own bytes are
- * gone then, but nobody wants those.)
+ * Skips the bytes that follow two kinds of records without belonging to any. That invalidates the
+ * record's own bytes, which are not used.
  */
 static int skip_what_follows(struct records *records, const struct perf_event_header *header,
 			     const uint8_t *bytes)
@@ -132,7 +132,7 @@ static int take_compressed(struct records *records, const struct perf_event_head
 	uint64_t size = header->size - sizeof(*header), emitted;
 
 	bytes += sizeof(*header);
-	if (header->type == RECORD_COMPRESSED2) { /* padded, and so its size stands in front */
+	if (header->type == RECORD_COMPRESSED2) { /* padded, so preceded by its size */
 		if (size < sizeof(emitted))
 			return PERFDATA_E_DAMAGED;
 		memcpy(&emitted, bytes, sizeof(emitted));
@@ -165,7 +165,7 @@ int records_next(struct records *records, struct perf_event_header *ret, const u
 		if (r)
 			return r == PERFDATA_END ? PERFDATA_E_CUT : r;
 		*ret_bytes = bytes;
-		/* Most are of one size: the end of the next one, and the head of that behind it. */
+		/* Most records have one size: prefetch the next one's end and the head after it. */
 		input_look_ahead(records->input, ret->size - sizeof(uint64_t));
 		if (ret->type == RECORD_COMPRESSED || ret->type == RECORD_COMPRESSED2)
 			r = take_compressed(records, ret, bytes);

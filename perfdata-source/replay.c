@@ -19,18 +19,18 @@
 
 enum {
 	MISC_LOST_SAMPLES_BPF = 1 << 15, /* tools/lib/perf/include/perf/event.h */
-	PIECE_RECORDS = 4096,		 /* of several files, before some go on */
+	PIECE_RECORDS = 4096,		 /* read from several files between two releases */
 };
 
 /*
- * From here on a time is none: perf gives such to what it puts at the end of a file
- * (OFF_CPU_TIMESTAMP of tools/perf/util/bpf_off_cpu.c).
+ * Values from here on are not times: perf gives them to records that it appends at the end of a
+ * file (OFF_CPU_TIMESTAMP of tools/perf/util/bpf_off_cpu.c).
  */
 #define NO_TIME_FROM (~0ULL << 32)
 
-#define SLACK_NS NANOSECONDS_A_SECOND /* records of one thread's rings are so much out of order */
+#define SLACK_NS NANOSECONDS_A_SECOND /* disorder of records from one perf thread's rings */
 
-/* One line of what is wrong with the file. */
+/* Reports an outcome in one line. Returns -ECANCELED. */
 static int fail(const struct stage *stage, const struct perfdata_replay *replay, int outcome)
 {
 	const char *path = strcmp(replay->path, "-") ? replay->path : "standard input";
@@ -64,7 +64,7 @@ static int open_file(struct replay_file *file, const char *path)
 	return r;
 }
 
-/* The samples of a recording by several threads are in files of their own. */
+/* A recording by several threads has its samples in separate files. */
 static int open_more(struct perfdata_replay *replay)
 {
 	int r = 0;
@@ -82,7 +82,7 @@ static int open_more(struct perfdata_replay *replay)
 	return r == -ENOENT ? 0 : r;
 }
 
-/* All of them, before any is read: in a sandbox none can be opened. */
+/* Opens all files before reading any, as the sandbox allows no open(2). */
 static int open_files(struct perfdata_replay *replay)
 {
 	char path[4096];
@@ -111,11 +111,11 @@ int replay_open(struct stage *stage, void *data)
 	if (r == -ENOTTY)
 		stage->exit_status = STAGE_EXIT_USAGE;
 	images_init(&replay->images, stage, -1);
-	kernel_names_open(&replay->kernel_names); /* read only if they are needed */
+	kernel_names_open(&replay->kernel_names); /* read only if needed */
 	return r < 0 ? fail(stage, replay, r) : 0;
 }
 
-/* A pipe tells its events in records in front of all others. */
+/* In pipe mode, events are described by records before all others. */
 static int read_pipe_head(struct perfdata_replay *replay)
 {
 	const void *bytes;
@@ -143,12 +143,12 @@ static int read_pipe_head(struct perfdata_replay *replay)
 		else
 			header_take_feature(&replay->header, record);
 	}
-	if (r == PERFDATA_END) /* no records: nothing was recorded, if the head is whole */
+	if (r == PERFDATA_END) /* nothing was recorded, if the head is complete */
 		return replay->header.events.n ? 0 : PERFDATA_E_CUT;
 	return r;
 }
 
-/* The earliest time at which the file can have been begun: its own, since nothing tells it. */
+/* Estimates the start of recording by the file's own times, as perf does not store it. */
 static uint64_t begun_at(const struct perfdata_replay *replay)
 {
 	struct statx status;
@@ -226,7 +226,7 @@ static int take_lost(struct stage *stage, struct perfdata_replay *replay,
 	return stage_put(stage, WIRE_RECORD_lost, &out);
 }
 
-/* What perf calls the kernel in its list of build-ids (tools/perf/util/machine.c). */
+/* Finds the kernel by perf's name for it (tools/perf/util/machine.c). */
 static struct wire_blob kernel_build_id(const struct perf_header *header)
 {
 	const struct header_build_id *found = header_find_build_id(header, KERNEL_NAMES_IMAGE);
@@ -236,7 +236,7 @@ static struct wire_blob kernel_build_id(const struct perf_header *header)
 	return (struct wire_blob){ found->bytes, found->size };
 }
 
-/* perf tells of the kernel's mappings at its start, one after the other. */
+/* perf writes the kernel's mappings consecutively at its start; the next record ends them. */
 static int settle_kernel(struct stage *stage, struct perfdata_replay *replay, uint32_t type)
 {
 	if (!kernel_names_is_due(&replay->kernel_names) || type == PERF_RECORD_MMAP ||
@@ -253,7 +253,7 @@ static int take(struct stage *stage, struct perfdata_replay *replay, const struc
 
 	if (r < 0)
 		return r;
-	if (time < stage->last_time) /* what perf has made up at its start has none */
+	if (time < stage->last_time) /* records that perf synthesizes at its start have none */
 		time = stage->last_time;
 	stage->last_time = time;
 	switch (record->bytes->type) {
@@ -266,7 +266,7 @@ static int take(struct stage *stage, struct perfdata_replay *replay, const struc
 	}
 }
 
-/* Everything up to a time goes on. What was sent is borrowed until the flush. */
+/* Emits all records up to `until`. Their bytes are borrowed by the writer until the flush. */
 static int let_go(struct stage *stage, struct perfdata_replay *replay, uint64_t until)
 {
 	size_t n = order_sort(&replay->order, until);
@@ -284,7 +284,7 @@ static int let_go(struct stage *stage, struct perfdata_replay *replay, uint64_t 
 	return r;
 }
 
-/* A sample without what is behind its stack, which is old bytes of a ring. */
+/* Drops old bytes of the ring that follow a sample's stack. */
 static size_t size_to_keep(const struct ordered *record)
 {
 	if (!record->sample.stack)
@@ -292,7 +292,7 @@ static size_t size_to_keep(const struct ordered *record)
 	return record->sample.stack + record->sample.stack_size - (const uint8_t *)record->bytes;
 }
 
-/* 0; 1: it is a sample that goes no further. */
+/* 0; 1: the sample is dropped and counted. */
 static int parse_sample(struct stage *stage, struct ordered *record)
 {
 	const char *wrong = !record->event ? "unknown-event" : "damaged";
@@ -318,7 +318,7 @@ static int parse_other(struct stage *stage, struct ordered *record)
 	return 0;
 }
 
-/* Records of the kernel wait for their turn. */
+/* Queues a kernel record. */
 static int keep(struct stage *stage, struct perfdata_replay *replay, struct replay_file *file,
 		const struct perf_event_header *header, const uint8_t *bytes)
 {
@@ -327,7 +327,7 @@ static int keep(struct stage *stage, struct perfdata_replay *replay, struct repl
 	struct ordered record = { .bytes = (const void *)(is_in_place ? bytes : copy) };
 	int r;
 
-	if (!is_in_place) { /* its header is the one that was checked */
+	if (!is_in_place) { /* with the header that was checked */
 		memcpy(copy, bytes, header->size);
 		memcpy(copy, header, sizeof(*header));
 	}
@@ -338,7 +338,7 @@ static int keep(struct stage *stage, struct perfdata_replay *replay, struct repl
 		return 0;
 	record.is_in_file = is_in_place && file == &replay->file;
 	record.size = size_to_keep(&record);
-	/* What has no time came behind what was read before it. */
+	/* A record without a time keeps its place after the previous one. */
 	if (!ordered_has_time(&record) || record.time >= NO_TIME_FROM)
 		record.time = file->previous_time;
 	file->previous_time = record.time;
@@ -348,7 +348,7 @@ static int keep(struct stage *stage, struct perfdata_replay *replay, struct repl
 			   : order_add_copy(&replay->order, &record);
 }
 
-/* perf tells with the same record what the filter of an event has not let pass (--filter). */
+/* The same record also counts samples that a BPF filter rejected (perf record --filter). */
 static void take_lost_samples(struct stage *stage, struct perfdata_replay *replay,
 			      const struct perf_event_header *header, const uint8_t *bytes)
 {
@@ -381,7 +381,7 @@ static int dispatch(struct stage *stage, struct perfdata_replay *replay, struct 
 		return 0;
 	case RECORD_FINISHED_ROUND:
 		return let_go(stage, replay, order_end_round(&replay->order));
-	case RECORD_BUILD_ID: /* of a pipe: in front of the samples by perf inject -b alone */
+	case RECORD_BUILD_ID: /* in a pipe, only perf inject -b puts it before the samples */
 		header_take_build_id(&replay->header, bytes, header->size);
 		return 0;
 	default:
@@ -424,7 +424,7 @@ static struct replay_file *find_oldest(struct perfdata_replay *replay)
 	return oldest;
 }
 
-/* Several files side by side, always the one that is furthest behind. */
+/* Reads several files side by side, always the one furthest behind in time. */
 static int read_more(struct stage *stage, struct perfdata_replay *replay)
 {
 	struct replay_file *file;
@@ -445,7 +445,7 @@ static int read_more(struct stage *stage, struct perfdata_replay *replay)
 	return r;
 }
 
-/* Of records that wait until the hello has gone; UINT64_MAX: there is none. */
+/* Of records held until the hello was sent; UINT64_MAX: none. */
 struct earliest {
 	uint64_t sample, other;
 };
@@ -488,9 +488,9 @@ static bool has_times(const struct perf_events *events)
 }
 
 /*
- * When the recording began, for the hello. A file tells it; of a pipe, or where a recording was
- * killed, records are kept until the earliest sample is known: the first one that is read is that
- * of one ring, and the next ring may have older ones. Without any sample it is the earliest record.
+ * Finds the start of the recording for the hello. The header has it, except of a pipe or if perf
+ * was killed. Then records are held until the earliest sample is known: the first samples are of
+ * one ring, and the next ring may have older ones. Without samples, takes the earliest record.
  */
 static int find_first_time(struct stage *stage, struct perfdata_replay *replay)
 {
@@ -511,7 +511,7 @@ static int find_first_time(struct stage *stage, struct perfdata_replay *replay)
 	return r < 0 ? r : 0;
 }
 
-/* The first one whose samples are to be unwound, but have no stacks; NULL: there is none. */
+/* Returns the first sampled event whose samples have no stacks; NULL: none. */
 static const struct event *find_without_stack(const struct perf_events *events)
 {
 	for (size_t i = 0; i < events->n; i++)
@@ -520,7 +520,7 @@ static const struct event *find_without_stack(const struct perf_events *events)
 	return NULL;
 }
 
-/* What perf has told of callers by itself. */
+/* Describes what perf recorded of callers instead of stacks. */
 static const char *what_is_instead(const struct layout *layout)
 {
 	if (!(layout->sample_type & PERF_SAMPLE_CALLCHAIN))
@@ -553,7 +553,7 @@ int replay_start(struct stage *stage, void *data, struct wire_hello *hello)
 	const struct arch *arch;
 	int r = header_read(&replay->header, &replay->file.input);
 
-	if (r == 0 && replay->header.is_directory && !replay->more) /* a file out of it was named */
+	if (r == 0 && replay->header.is_directory && !replay->more) /* a file inside was named */
 		r = -ENOTDIR;
 	if (r == 0 && replay->header.is_pipe)
 		r = read_pipe_head(replay);
@@ -610,7 +610,7 @@ int replay_run(struct stage *stage, void *data)
 		return r;
 	r = processes_add_kernel(&replay->processes, kernel_build_id(&replay->header),
 				 stage->last_time);
-	if (r == 0 && replay->header.data_size) /* else it may still be written */
+	if (r == 0 && replay->header.data_size) /* else perf may still be writing it */
 		r = stack_reference_begin(&replay->stack_reference, &replay->file.input,
 					  &replay->images);
 	if (r < 0)
@@ -624,7 +624,7 @@ int replay_run(struct stage *stage, void *data)
 		outcome = read_more(stage, replay);
 	if (outcome < 0 && outcome == stage->writer.error)
 		return outcome;
-	r = let_go(stage, replay, UINT64_MAX); /* what there is, even of a damaged file */
+	r = let_go(stage, replay, UINT64_MAX); /* all queued records, even of a damaged file */
 	if (r < 0)
 		return r;
 	count(stage, replay);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Which events a stream has is told before their samples, as perf-source does. A stream has room
- * for WIRE_EVENTS_MAX of them. Of a file with more (perf record -e 'syscalls:*'), most of which
- * have never occurred, an event is told with its first sample, and what comes when there is no more
- * room is left out, and counted by its name.
+ * Emits events before all samples, as perf-source does. A stream has at most WIRE_EVENTS_MAX. If a
+ * file has more (perf record -e 'syscalls:*'), of which most never occurred, emits an event with
+ * its first sample; samples of events beyond the limit are dropped, counted by name.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -26,7 +25,7 @@ static int put_event(struct stage *stage, struct perfdata_replay *replay, uint32
 	replay->samples.stream_number[number] = event.number + 1;
 	events_title(events, number, title);
 	if (events->n_numbers == 1 && perf_counter_name_is_clock(title) == is_clock)
-		return 0; /* the hello tells it */
+		return 0; /* the hello has it */
 	event.name = wire_string(title, sizeof(title));
 	return stage_put(stage, WIRE_RECORD_event, &event);
 }
@@ -42,7 +41,7 @@ int samples_begin(struct stage *stage, struct perfdata_replay *replay)
 	return r;
 }
 
-/* Goes no further: there is no room for its event. */
+/* Drops a sample whose event is beyond the limit. */
 static void skip(struct stage *stage, struct samples *samples, const struct event *event)
 {
 	uint64_t *n = counters_get(&stage->counters, "too-many-events", event->name);
@@ -64,7 +63,7 @@ void samples_warn_of_skipped(struct stage *stage, const struct perfdata_replay *
 			   WIRE_EVENTS_MAX);
 }
 
-/* A part of a call chain: addresses of one side. */
+/* Extracts the addresses of one side, kernel or user, from a call chain. */
 static size_t take_chain(const struct parsed_sample *sample, uint64_t side, uint64_t *ret,
 			 size_t n_max)
 {
@@ -88,8 +87,8 @@ static bool is_kernel_address(uint64_t address)
 }
 
 /*
- * A sample whose user side only perf's own call chain tells, which the kernel has made of frame
- * pointers; or of which, without -g, nothing is known but its address.
+ * Emits a stack for a sample without stack bytes: from perf's call chain, which the kernel made by
+ * frame pointers, or without -g from its address alone.
  */
 static int put_stack(struct stage *stage, struct perfdata_replay *replay,
 		     const struct parsed_sample *sample, const struct wire_sample *common)
@@ -123,7 +122,7 @@ static int put_stack(struct stage *stage, struct perfdata_replay *replay,
 	return stage_put(stage, WIRE_RECORD_stack, &stack);
 }
 
-/* A sample of one event, NULL: not known; `common` has all of it but for whose it is. */
+/* Emits a sample of an event (NULL: unknown). `common` has all but the event's number. */
 static int put_sample(struct stage *stage, struct perfdata_replay *replay,
 		      const struct ordered *record, const struct event *event,
 		      struct wire_sample *common)
@@ -150,7 +149,7 @@ static int put_sample(struct stage *stage, struct perfdata_replay *replay,
 					 : put_stack(stage, replay, &record->sample, common);
 }
 
-/* Those that have counted something since the sample before. */
+/* Emits a sample of each group member that has counted since the previous sample. */
 static int put_members(struct stage *stage, struct perfdata_replay *replay,
 		       const struct ordered *record, struct wire_sample *common)
 {

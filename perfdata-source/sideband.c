@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The records are brought into the one form that common/source/processes.c takes, which is the
- * kernel's of today with perf-source's attributes: a fixed part, a text, an id.
+ * Converts records to the form that common/source/processes.c takes, that of today's kernel with
+ * perf-source's attributes: a fixed part, a text, an id.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -12,11 +12,11 @@
 #include "perfdata-source/sideband.h"
 
 enum {
-	MISC_MMAP_DATA = 1 << 13, /* PERF_RECORD_MISC_MMAP_DATA: of MMAP alone, not executable */
-	MISC_FORK_EXEC = 1 << 13, /* PERF_RECORD_MISC_FORK_EXEC, of FORK */
+	MISC_MMAP_DATA = 1 << 13, /* PERF_RECORD_MISC_MMAP_DATA: MMAP only; not executable */
+	MISC_FORK_EXEC = 1 << 13, /* PERF_RECORD_MISC_FORK_EXEC: FORK only */
 };
 
-/* PERF_RECORD_MMAP, which came before MMAP2. */
+/* PERF_RECORD_MMAP, the predecessor of MMAP2. */
 struct old_mmap {
 	struct perf_event_header header;
 	uint32_t pid, tid;
@@ -46,7 +46,7 @@ static const char *text_of(const struct ordered *record, size_t fixed, size_t *r
 	return *ret_size < PROC_PATH_MAX ? text : NULL;
 }
 
-/* The fixed part and the text of a record; the id behind it says nothing here. */
+/* Copies the fixed part and the text of a record; the id is not used and left zero. */
 static bool make_canonical(const struct ordered *record, size_t fixed, union canonical *ret)
 {
 	size_t size;
@@ -89,8 +89,8 @@ static bool make_mmap(const struct ordered *record, union canonical *ret)
 }
 
 /*
- * perf marks forks that it has made up (tools/perf/util/synthetic-events.c), since 4.20: before
- * that they had no time where others have one.
+ * perf marks forks that it synthesizes since 4.20 (tools/perf/util/synthetic-events.c); older
+ * versions gave them time 0 where records have times.
  */
 static bool is_synthetic(const struct ordered *record)
 {
@@ -105,7 +105,7 @@ static int take_task(struct perfdata_replay *replay, const struct ordered *recor
 	memcpy(&task, record->bytes, sizeof(task));
 	if (record->bytes->type == PERF_RECORD_EXIT)
 		return processes_exit(&replay->processes, &task, time);
-	/* What perf has found in /proc at its start has mappings of its own to follow. */
+	/* A process found in /proc at perf's start inherits nothing: its own mappings follow. */
 	if (is_synthetic(record) && task.pid != task.parent_pid)
 		task.parent_pid = 0;
 	return processes_fork(&replay->processes, &task, time);
@@ -132,7 +132,7 @@ int sideband_take(struct stage *stage, struct perfdata_replay *replay, const str
 			return refuse(stage);
 		if (canonical.mmap.pid != UINT32_MAX)
 			return processes_mmap(&replay->processes, &canonical.mmap, time);
-		/* The kernel's places are addresses: nobody needs its mappings. */
+		/* Kernel locations are addresses; kernel mappings serve to find names only. */
 		if (replay->has_host)
 			kernel_names_take(&replay->kernel_names, &canonical.mmap);
 		return 0;
@@ -140,7 +140,7 @@ int sideband_take(struct stage *stage, struct perfdata_replay *replay, const str
 		if (!make_canonical(record, sizeof(canonical.comm), &canonical))
 			return refuse(stage);
 		return processes_comm(&replay->processes, &canonical.comm, time);
-	case PERF_RECORD_KSYMBOL: /* perf tells first of what was there at its start */
+	case PERF_RECORD_KSYMBOL: /* perf synthesizes those for code present at its start */
 		if (!make_canonical(record, sizeof(canonical.ksymbol), &canonical))
 			return refuse(stage);
 		return kernel_symbol_put(stage, &canonical.ksymbol, time);

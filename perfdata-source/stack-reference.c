@@ -17,7 +17,7 @@ static bool is_pipe(int fd)
 	return fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode);
 }
 
-/* By the bits alone: whoever reads the stream has no capabilities (sudo's files are in homes). */
+/* By mode bits alone, as readers of the stream have no capabilities (sudo's files are in homes). */
 static bool may_search(const char *directory)
 {
 	struct stat status;
@@ -26,10 +26,10 @@ static bool may_search(const char *directory)
 		return false;
 	if (status.st_uid == getauxval(AT_EUID))
 		return status.st_mode & S_IXUSR;
-	return status.st_mode & S_IXGRP && status.st_mode & S_IXOTH; /* whatever its group is */
+	return status.st_mode & S_IXGRP && status.st_mode & S_IXOTH; /* whichever its groups are */
 }
 
-/* Whether all directories of an absolute path may be searched. It is as before afterwards. */
+/* Whether all directories of an absolute path may be searched. Leaves `path` as it was. */
 static bool may_reach(char *path)
 {
 	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -44,7 +44,7 @@ static bool may_reach(char *path)
 	return true;
 }
 
-/* Whether an absolute path leads to the very file, for those who read the stream. */
+/* Whether an absolute path leads readers of the stream to the very same file. */
 static bool leads_to(char *path, const struct stat *file)
 {
 	struct stat status;

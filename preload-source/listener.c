@@ -13,7 +13,7 @@
 #include "common/base/clock.h"
 #include "preload-source/listener.h"
 
-/* How many filters of system calls a program inherits from us (proc(5), Linux 5.9). */
+/* Number of seccomp filters that a program inherits from us (proc(5)); 0 or 1 before Linux 5.9. */
 static unsigned count_filters(void)
 {
 	_cleanup_file_ FILE *status = fopen("/proc/self/status", "re");
@@ -45,7 +45,7 @@ int listener_open(struct listener *listener)
 	snprintf(listener->address, sizeof(listener->address), "stackpipe-heap-%016" PRIx64, name);
 	size = offsetof(struct sockaddr_un, sun_path) + 1 + strlen(listener->address);
 	memcpy(address.sun_path + 1, listener->address, strlen(listener->address));
-	/* Who is let in has it from this one (unix(7)). */
+	/* Accepted sockets inherit this option (unix(7)). */
 	if (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &(int){ 1 }, sizeof(int)) < 0 ||
 	    bind(fd, (struct sockaddr *)&address, size) < 0 || listen(fd, SOMAXCONN) < 0)
 		return -errno;
@@ -76,7 +76,7 @@ static void forget_pending(struct listener *listener, size_t i)
 	listener->pending[i] = listener->pending[--listener->n_pending];
 }
 
-/* Who has not said hello in time. */
+/* Refuses connections whose hello is late. */
 static void turn_away_silent(struct listener *listener)
 {
 	uint64_t now = clock_now(CLOCK_MONOTONIC);
@@ -103,7 +103,7 @@ void listener_accept(struct listener *listener)
 	}
 }
 
-/* Who has sent it, by the kernel's word; 0: that is not known. */
+/* The sender's PID as the kernel reports it; 0: unknown. */
 static pid_t find_sender(struct msghdr *message)
 {
 	const struct cmsghdr *header = CMSG_FIRSTHDR(message);
@@ -116,7 +116,7 @@ static pid_t find_sender(struct msghdr *message)
 	return sender.pid;
 }
 
-/* -EAGAIN: it has not said anything yet; -EPROTO: no hello of ours. */
+/* 0; -EAGAIN: nothing sent so far; -EPROTO: no valid hello. */
 static int read_hello(const struct listener *listener, int fd, struct listener_client *ret)
 {
 	char control[CMSG_SPACE(sizeof(struct ucred))] __attribute__((aligned(8)));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* preload-source: the allocations of a program, with their stacks, as it makes them. */
+/* preload-source: runs a program and records its allocations with their stacks. */
 #include <stdlib.h>
 #include <string.h>
 

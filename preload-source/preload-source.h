@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* preload-source: what it was asked for, and what it has while it records. */
+/* Options and state of preload-source. */
 #pragma once
 
 #include "common/source/command.h"
@@ -37,26 +37,26 @@ struct preload_source {
 	struct heap_encoder encoder;
 	struct listener listener;
 	struct doorbell doorbell;
-	struct traced *traced;	       /* a list */
-	size_t n_traced, n_discovered; /* now; ever */
-	uint64_t n_sanitizers;	       /* programs that went on without us for theirs */
+	struct traced *traced;	       /* linked list */
+	size_t n_traced, n_discovered; /* n_traced: now; n_discovered: ever */
+	uint64_t n_sanitizers;	       /* programs that run untraced, as they have a sanitizer */
 	uint64_t start_time, checked_at;
 };
 
 /*
- * start.c: opens everything that its sandbox would keep away, and fills in the hello; in the
- * sandbox it looks at what it has opened. Both say themselves what went wrong.
+ * start.c: open() opens all that the sandbox will deny and fills in the hello; start() checks it in
+ * the sandbox. Errors were reported by stage_error() (-ECANCELED) or are -errno.
  */
 int preload_source_open(struct stage *stage, void *self);
 void preload_source_describe_sandbox(const void *self, struct sandbox *sandbox);
 int preload_source_start(struct stage *stage, void *self, struct wire_hello *hello);
 
-/* recorder.c: for proc_view_opened, of a process that is traced. */
+/* recorder.c: proc_view_opened's find_maps, for traced processes. */
 int preload_source_find_maps(uint32_t pid, void *self);
 
-/* Records until the programs have ended. */
+/* Records until all traced programs have ended. */
 int preload_source_run(struct stage *stage, void *self);
 
-/* Waits for those who still need images. */
+/* Waits until no stage needs images any more. */
 int preload_source_close(struct stage *stage, void *self);
 void preload_source_deinit(void *self);

@@ -20,7 +20,7 @@ struct request {
 	uint32_t number, pid;
 };
 
-/* Descriptors that could be had go along, in this order. */
+/* Sent with the descriptors that could be opened, in this order. */
 struct opener_answer {
 	uint32_t number;
 	int32_t pid_error, maps_error; /* 0 or -errno */
@@ -64,7 +64,7 @@ static int send_answer(int socket, const struct opener_answer *answer, const int
 	return sendmsg(socket, &message, MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
-/* The process first: if it is another one by the time of its maps, the pidfd's is gone by then. */
+/* The pidfd first: if the PID is reused before maps opens, the pidfd shows an exited process. */
 static int serve_one(int socket, const struct request *request)
 {
 	_cleanup_fd_ int pid_fd = open_process(request->pid);
@@ -143,7 +143,7 @@ void process_opener_deinit(struct process_opener *opener)
 	waitpid(opener->pid, NULL, WNOHANG);
 }
 
-/* 0 and so many descriptors; -EAGAIN: it is the answer to what was given up; -ENOTCONN. */
+/* 0 and descriptors; -EAGAIN: nothing yet, or the answer to a request that timed out; -ENOTCONN. */
 static int receive(const struct process_opener *opener, struct opener_answer *answer,
 		   int fds[FDS_MAX])
 {
@@ -201,7 +201,7 @@ int process_opener_open(struct process_opener *opener, uint32_t pid, int *ret_pi
 		return r;
 	if (answer.pid_error)
 		return answer.pid_error;
-	if (fds[0] < 0 || (!answer.maps_error && fds[1] < 0)) { /* there was no room for them */
+	if (fds[0] < 0 || (!answer.maps_error && fds[1] < 0)) { /* our descriptor table is full */
 		if (fds[0] >= 0)
 			close(fds[0]);
 		return -EMFILE;

@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A helper process that alone may look at what others have mapped: of a process that was let in it
- * hands out /proc/PID/maps, open. Whoever has that can read it again and again, for as long as the
- * process runs the same program (proc(5): access is checked when it is opened); so what reads rings
- * and files needs no privilege, nor a way to other processes.
+ * A privileged helper process that opens an accepted process's pidfd and /proc/PID/maps and passes
+ * them on. Access to maps is checked at open only (proc(5)), and they can be reread while the
+ * process runs the same program. So the process that parses rings and files needs neither
+ * privileges nor access to other processes.
  */
 #pragma once
 
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { PROCESS_OPENER_PATIENCE_MS = 1000 }; /* with a process that is just being executed */
+enum { PROCESS_OPENER_PATIENCE_MS = 1000 }; /* while execve(2) blocks opening its maps */
 
 struct process_opener {
-	int fd; /* of the helper; -1: there is none */
+	int fd; /* socket of the helper; -1: none */
 	pid_t pid;
 	uint32_t n_asked;
 };
 
-/* Before there are threads. 0 or -errno. */
+/* Forks, so it must be called before threads exist. 0 or -errno. */
 int process_opener_start(struct process_opener *opener);
 
-/* The helper ends with it. */
+/* Closes the socket, at which the helper exits. */
 void process_opener_deinit(struct process_opener *opener);
 
 /*
- * Descriptors of a process: its pidfd, and its maps, or instead -errno of their opening. 0; -ESRCH:
- * it has gone; -ETIMEDOUT: the kernel keeps the helper waiting; -ENOTCONN: the helper has died.
+ * Opens a process's pidfd, and its maps (or -errno of that). 0; -ESRCH: it has exited; -EMFILE: no
+ * descriptors left; -ETIMEDOUT: the kernel blocks the helper; -ENOTCONN: the helper has died.
  */
 int process_opener_open(struct process_opener *opener, uint32_t pid, int *ret_pid_fd,
 			int *ret_maps_fd);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* While it records: programs come in, their rings are drained, until all have ended. */
+/* The main loop: accepts programs and drains their rings until all have ended. */
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/futex.h>
@@ -19,10 +19,9 @@
 #include "preload-source/target-check.h"
 
 enum {
-	LOOK_MS = 50,	    /* nobody rings below a third of a ring */
-	REPLACED_LOOKS = 2, /* a quarter of a second each, for another program to come in */
-	LOOKS_MAX = 16, /* at the mappings of a process that keeps asking, before others have their
-			   turn */
+	LOOK_MS = 50,	    /* timeout: a ring less than a third full does not wake us */
+	REPLACED_LOOKS = 2, /* checks (one per CHECK_NS) before a new program counts as untraced */
+	LOOKS_MAX = 16,	    /* rereads of a process's mappings before other processes' turn */
 	FIXED_FDS = 4 + LISTENER_PENDING_MAX,
 };
 
@@ -73,7 +72,7 @@ static void forget_traced(struct preload_source *self, struct traced *traced)
 	traced_free(traced);
 }
 
-/* A process has ended, or another program is in its place: what it has left behind is told. */
+/* Emits what a process left in its rings when it exited or executed another program. */
 static int end_traced(struct preload_source *self, struct traced *traced)
 {
 	int r = traced_finish(traced, &self->encoder);
@@ -84,7 +83,7 @@ static int end_traced(struct preload_source *self, struct traced *traced)
 	return r;
 }
 
-/* What is mapped, as the process's list. 0 or -errno of the output. */
+/* Publishes the mappings in the process's list. 0 or -errno of the output. */
 static int publish(struct preload_source *self, struct traced *traced, uint32_t answers)
 {
 	const struct mapping_table *mappings =
@@ -93,7 +92,7 @@ static int publish(struct preload_source *self, struct traced *traced, uint32_t 
 	return mappings ? shared_tables_update(&self->shared, traced->list, mappings, answers) : 0;
 }
 
-/* A process that was let in: its memory, its list, and that it begins. */
+/* Sets up an accepted process: its memory, its list of mappings, and heap_begin. */
 static int begin_traced(struct preload_source *self, const struct listener_client *client,
 			struct traced **ret)
 {
@@ -129,13 +128,13 @@ static int begin_traced(struct preload_source *self, const struct listener_clien
 	return r < 0 ? r : publish(self, traced, 0);
 }
 
-/* Only the command, unless children are wanted. */
+/* Whether to trace a process: only the command, unless children are followed. */
 static bool is_wanted(const struct preload_source *self, uint32_t pid)
 {
 	return self->options.children == PRELOAD_FOLLOW || pid == (uint32_t)self->command.pid;
 }
 
-/* Who has not waited for the answer goes on without us: that is to be known. */
+/* Warns if the program did not wait for the answer, as it then runs untraced. */
 static int exchange_hello(struct stage *stage, struct preload_source *self,
 			  struct listener_client *client, const struct heap_welcome *welcome,
 			  const int fds[3])
@@ -150,13 +149,13 @@ static int exchange_hello(struct stage *stage, struct preload_source *self,
 	return end_traced(self, traced);
 }
 
-/* An error for which one process is not traced, and others are. */
+/* Whether an error affects only this process, not the recording. */
 static bool is_of_the_process(int r)
 {
 	return r == -ESRCH || r == -ENOSPC || r == -EMFILE || r == -ETIMEDOUT || r == -ENOTCONN;
 }
 
-/* Nobody waits for an answer. */
+/* Counts a program that has a sanitizer, and expects no answer. */
 static void count_sanitizer(struct preload_source *self, const struct listener_client *client)
 {
 	close(client->fd);
@@ -176,7 +175,7 @@ static int answer_client(struct stage *stage, struct preload_source *self,
 	int fds[3] = { -1, self->shared.memory.fd, self->doorbell.memory.fd };
 	int r = 0;
 
-	if (traced) /* it has executed another program */
+	if (traced) /* the process executed another program */
 		r = end_traced(self, traced);
 	if (client->purpose == HEAP_HAS_SANITIZER) {
 		count_sanitizer(self, client);
@@ -212,14 +211,14 @@ static int answer_listener(struct stage *stage, struct preload_source *self)
 	return r;
 }
 
-/* Whether no code has gone since, and none is going: other code may come where it was. */
+/* Whether no code was or is being unmapped since: other code may be mapped in its place. */
 static bool is_of_generation(const struct heap_region *region, uint32_t generation)
 {
 	return !__atomic_load_n(&region->n_unmapping, __ATOMIC_SEQ_CST) &&
 	       __atomic_load_n(&region->generation, __ATOMIC_SEQ_CST) == generation;
 }
 
-/* What is mapped now, for the process and for us. 0 or -errno of the output. */
+/* Rereads a process's mappings and publishes them. 0 or -errno of the output. */
 static int look_again(struct preload_source *self, struct traced *traced, uint32_t wanted)
 {
 	uint32_t generation = __atomic_load_n(&traced->region->generation, __ATOMIC_SEQ_CST);
@@ -237,7 +236,7 @@ static int look_again(struct preload_source *self, struct traced *traced, uint32
 	return publish(self, traced, wanted);
 }
 
-/* Whoever waits may wait for a ring, too; those that have been read to their end can be had. */
+/* The waiting thread may need a ring, so drained rings of exited threads are freed first. */
 static void answer(struct traced *traced, uint32_t wanted)
 {
 	traced_recycle(traced);
@@ -246,10 +245,10 @@ static void answer(struct traced *traced, uint32_t wanted)
 }
 
 /*
- * A process wants its mappings to be looked at when it meets code that it does not know, when it is
- * about to unmap code, and when it has. The first two wait for the answer, and that comes when all
- * is read that was committed before: so addresses always mean what they meant. Behind the third
- * stacks are raw until it is answered, and those wait for this look, too.
+ * A process requests a reread of its mappings when it finds code that is not in its list, before it
+ * unmaps code, and after. It waits for the answer to the first two, which is given when all records
+ * committed before were read: so addresses are resolved by the mappings that they were recorded
+ * with. After the third, stacks are raw until the answer, and raw stacks are read after the reread.
  */
 static int attend(struct preload_source *self, struct traced *traced)
 {
@@ -279,7 +278,7 @@ static int attend_all(struct preload_source *self)
 	return r;
 }
 
-/* After that they write nothing more. */
+/* An exited process writes no more. */
 static int end_the_dead(struct preload_source *self)
 {
 	struct traced *traced, *next;
@@ -294,8 +293,8 @@ static int end_the_dead(struct preload_source *self)
 }
 
 /*
- * Whether another program has taken its place (what it had mapped is nowhere then): one that is
- * traced would have come in by now.
+ * Whether the process executed another program, so that the old program's maps read as empty. A
+ * traced program would have connected by now.
  */
 static bool has_been_replaced(const struct traced *traced)
 {
@@ -305,7 +304,7 @@ static bool has_been_replaced(const struct traced *traced)
 	       read(traced->maps_fd, &byte, 1) == 0 && !has_ended(traced->pid_fd);
 }
 
-/* Tells of processes that go on as programs that do not know of us. */
+/* Ends processes that execute a program that never connects, with a warning. */
 static int end_the_replaced(struct stage *stage, struct preload_source *self)
 {
 	struct traced *traced, *next;
@@ -334,7 +333,7 @@ static int name_threads(struct preload_source *self)
 	return r;
 }
 
-/* Now and then: what changes without anybody ringing. */
+/* Periodic checks for changes that ring no doorbell. */
 static int check(struct preload_source *self)
 {
 	uint64_t now = clock_now(CLOCK_MONOTONIC);
@@ -358,8 +357,8 @@ static bool is_due(const struct preload_source *self)
 }
 
 /*
- * Sleeps until somebody rings, comes or ends. Whoever rings while nobody listens is not heard, and
- * has not to be: what is due by then is seen. 0 or -ENOMEM.
+ * Sleeps until the doorbell rings, a program connects or exits, or LOOK_MS are over. Rings before
+ * doorbell_listen() have no effect, but is_due() then finds what they were for. 0 or -ENOMEM.
  */
 static int wait_for_news(struct preload_source *self)
 {
@@ -385,13 +384,13 @@ static int wait_for_news(struct preload_source *self)
 	return 0;
 }
 
-/* Whether anybody is left to be traced, or may still come. */
+/* Whether a process is traced, or the command still runs. */
 static bool goes_on(struct preload_source *self)
 {
 	return self->n_traced || !has_ended(self->command.pid_fd);
 }
 
-/* Whoever has come before the last one ended is heard, as the door is looked at after that. */
+/* After the last process ended, the listener is checked once more for earlier connections. */
 static int record(struct stage *stage, struct preload_source *self)
 {
 	bool is_over = false;
@@ -433,7 +432,7 @@ static int begin(struct stage *stage, struct preload_source *self)
 	return 0;
 }
 
-/* Nothing was recorded, or not all: a person is to know why. */
+/* Warns if nothing or not everything was recorded, with the reason. */
 static void explain_silence(struct stage *stage, const struct preload_source *self)
 {
 	const char *reason = target_check(&self->target);
@@ -453,7 +452,7 @@ static void explain_silence(struct stage *stage, const struct preload_source *se
 		stage_warn(stage, "what the program itself allocates is not told: %s", reason);
 }
 
-/* They run on, but tell nothing any more. */
+/* Stops recording; the programs run on. */
 static void let_go(struct preload_source *self)
 {
 	for (struct traced *traced = self->traced; traced; traced = traced->next)
@@ -461,7 +460,7 @@ static void let_go(struct preload_source *self)
 	listener_close(&self->listener);
 }
 
-/* Nobody reads any more, or there is no memory: the program is not to blame, and is not stopped. */
+/* Output failed or memory ran out, through no fault of the command: it runs on, untraced. */
 static int give_up(struct stage *stage, struct preload_source *self, int error)
 {
 	let_go(self);
@@ -518,7 +517,7 @@ void preload_source_deinit(void *data)
 {
 	struct preload_source *self = data;
 
-	command_reap(&self->command); /* it was never started */
+	command_reap(&self->command); /* ends a command that was never started */
 	while (self->traced) {
 		struct traced *traced = self->traced;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Before the first record: the door, what is shared, the command; and why not, in one line. */
+/* Set-up of preload-source: the listener, shared memory, the command, and the sandbox. */
 #include <errno.h>
 #include <limits.h>
 #include <seccomp.h>
@@ -16,7 +16,7 @@
 
 enum { MEMORY_MAX = 1 << 30 }; /* bytes of data */
 
-/* Beside this program (where it was built), or where it was installed. */
+/* The library is beside this program (in a build directory), or where it was installed. */
 static int find_library(struct stage *stage, char ret[static PATH_MAX])
 {
 	char *end;
@@ -36,7 +36,7 @@ static int find_library(struct stage *stage, char ret[static PATH_MAX])
 	return -ECANCELED;
 }
 
-/* A list is separated by either of them (ld.so(8)). */
+/* LD_PRELOAD is split at both characters (ld.so(8)). */
 static int check_library(struct stage *stage, const char *path)
 {
 	if (!strpbrk(path, ": "))
@@ -45,7 +45,7 @@ static int check_library(struct stage *stage, const char *path)
 	return -ECANCELED;
 }
 
-/* Ours comes first: what the user preloads is the allocator behind it. */
+/* Our library comes first, so that it calls an allocator that the user preloads. */
 static void preload(const char *library, char *ret, size_t size)
 {
 	const char *others = getenv("LD_PRELOAD");
@@ -114,7 +114,7 @@ int preload_source_open(struct stage *stage, void *data)
 		r = doorbell_make(&self->doorbell);
 	if (r == 0)
 		r = prepare_command(stage, self);
-	descriptor_limit_raise(); /* not for the command */
+	descriptor_limit_raise(); /* after the command was forked: it keeps the old limit */
 	if (r < 0)
 		return r;
 	self->start_time = clock_now(CLOCK_MONOTONIC);
@@ -131,7 +131,7 @@ void preload_source_describe_sandbox(const void *data, struct sandbox *sandbox)
 	SANDBOX_ALLOW(sandbox, SCMP_SYS(accept4), SCMP_SYS(memfd_create), SCMP_SYS(ftruncate),
 		      SCMP_SYS(openat), SCMP_SYS(fstatfs), SCMP_SYS(ioctl), SCMP_SYS(wait4));
 	sandbox_allow_signals(sandbox, self->command.pid);
-	/* Names of threads; what host-files.h has. */
+	/* Names of threads, and the files of host-files.h. */
 	sandbox_allow_path(sandbox, "/proc", SANDBOX_READ);
 	sandbox_allow_path(sandbox, "/etc/os-release", SANDBOX_READ);
 	if (self->shared.cache.dir_fd >= 0) {
@@ -150,5 +150,5 @@ int preload_source_start(struct stage *stage, void *data, struct wire_hello *hel
 		stage_error(stage, "'%s' cannot be traced: %s", self->options.command[0], refusal);
 		return -ECANCELED;
 	}
-	return doorbell_hang(&self->doorbell); /* a thread: behind the forks */
+	return doorbell_hang(&self->doorbell); /* starts a thread: after all forks */
 }

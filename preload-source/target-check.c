@@ -18,7 +18,7 @@
 
 enum { PROGRAM_HEADERS_MAX = 64, SCRIPTS_MAX = 4 };
 
-/* The file that execvp(3) would run. */
+/* Finds the file that execvp(3) would run. */
 static bool find_command(const char *command, char ret[static PATH_MAX])
 {
 	const char *path = getenv("PATH");
@@ -37,7 +37,7 @@ static bool find_command(const char *command, char ret[static PATH_MAX])
 	return false;
 }
 
-/* The interpreter of a script into `path`; false: it is none. */
+/* Stores a script's interpreter in `path`; false: it is no script. */
 static bool follow_script(int fd, char path[static PATH_MAX])
 {
 	char line[256] = "";
@@ -88,7 +88,7 @@ static const char *check_elf(int fd)
 	return "it is statically linked: nothing can be loaded into it";
 }
 
-/* The loader trusts nobody's environment where a program has more rights than its caller. */
+/* LD_PRELOAD paths are ignored if a program has more rights than its caller (ld.so(8)). */
 static const char *check_rights(const char *path, const struct stat *status)
 {
 	if ((status->st_mode & S_ISUID && status->st_uid != getuid()) ||
@@ -99,7 +99,7 @@ static const char *check_rights(const char *path, const struct stat *status)
 	return NULL;
 }
 
-/* The program itself, or the interpreter of a script; -errno: it cannot be had. */
+/* Opens the program, or the interpreter of a script. A descriptor or -errno. */
 static int open_program(const char *command, char path[static PATH_MAX], struct stat *status)
 {
 	if (!find_command(command, path))
@@ -117,7 +117,7 @@ static int open_program(const char *command, char path[static PATH_MAX], struct 
 	return -ELOOP;
 }
 
-/* Whether a library of a name that begins so is needed by the program itself. */
+/* Whether the program itself needs a library whose name begins with `name`. */
 static bool needs_library(Elf *elf, const char *name)
 {
 	Elf_Scn *section = NULL;
@@ -148,7 +148,7 @@ const char target_allocator[] =
 	"it has an allocator of its own linked in (it defines malloc), in front of which nobody "
 	"else's can be";
 
-/* Whether a section of symbols has one of its own that is called malloc. */
+/* Whether a section of symbols defines malloc. */
 static bool defines_malloc(Elf *elf, Elf_Scn *section, const GElf_Shdr *header)
 {
 	Elf_Data *data = elf_getdata(section, NULL);

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Whether the C library's loader would take us into a program; if not, why. */
+/* Whether the dynamic linker would load our library into a program; if not, why. */
 #pragma once
 
-/* The file of a command: found and opened while that can be done, looked at in the sandbox. */
+/* The file of a command: opened before the sandbox, examined in it. */
 struct target {
-	int fd;		    /* -1: it cannot be had */
-	const char *rights; /* what was found by them: see target_check() */
+	int fd;		    /* -1: could not be opened */
+	const char *rights; /* reason found in the file's permissions; NULL: none */
 };
 
-/* The program that execvp(3) would run, or the interpreter of a script. */
+/* Opens the program that execvp(3) would run, or the interpreter of a script. */
 void target_open(struct target *target, const char *command);
 void target_close(struct target *target);
 
-/* A text for a person: the reason for which it cannot be traced; NULL: none is known. */
+/* A message for the user: why the program cannot be traced; NULL: no reason known. */
 const char *target_check(const struct target *target);
 
-/* One of these texts: of a program of which we hear only what others in it allocate. */
+/* One of these: the program defines malloc, so only its libraries' allocations are recorded. */
 extern const char target_allocator[];
 
 /*
- * A text, too, for a program that would end at once with us in it: it has a sanitizer, whose
- * allocator has to come first.
+ * A message why the program would exit at once with our library in it: it has a sanitizer, whose
+ * allocator must come first. NULL: it has none.
  */
 const char *target_refusal(const struct target *target);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The front-end's commands: each takes its own arguments, and returns an exit status. */
+/* The front-end's commands. Each parses its own arguments and returns an exit status. */
 #pragma once
 
 int command_record(int argc, char **argv);

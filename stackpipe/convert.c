@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* stackpipe convert: a capture in another format, with names that it may have been written without.
- */
+/* stackpipe convert: writes a capture in another format, adding names that it lacks. */
 #include <string.h>
 
 #include "common/stage/arguments.h"
@@ -16,7 +15,7 @@ enum { SINK_ARGUMENTS_MAX = 32 };
 
 struct conversion {
 	const char *from, *to, *debug_dir;
-	const char *sink_arguments[SINK_ARGUMENTS_MAX]; /* options that are capture-sink's, too */
+	const char *sink_arguments[SINK_ARGUMENTS_MAX]; /* passed on to capture-sink */
 	size_t n_sink_arguments;
 	bool is_shown;
 };
@@ -109,13 +108,13 @@ static int add_sink(struct pipeline *pipeline, const struct conversion *conversi
 	return r < 0 ? r : pipeline_add_file(pipeline, conversion->to);
 }
 
-/* perf's files have been through the symbolizer already; a recorded stream has no stage yet. */
+/* perf.data files already pass through the symbolizer; a recorded stream has no stage yet. */
 static bool has_names(const struct pipeline *pipeline)
 {
 	return pipeline->n && !strcmp(pipeline->stages[pipeline->n - 1].arguments[0], "symbolizer");
 }
 
-/* What has a name keeps it. */
+/* The symbolizer keeps existing names. */
 static int add_stages(struct pipeline *pipeline, const struct conversion *conversion)
 {
 	int r = input_add_stages(pipeline, conversion->from, "convert");

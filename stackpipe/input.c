@@ -11,10 +11,10 @@
 #include "common/wire/wire.h"
 #include "stackpipe/input.h"
 
-/* Behind the first record's header, of a stream that was recorded as it is. */
+/* Follows the first record's header in a recorded stream. */
 static const char stream_magic[] = "stackpip";
 
-/* The first bytes of perf's files, and of what perf record -o - writes. */
+/* Starts perf.data files, and the output of `perf record -o -`. */
 static const char perf_magic[] = "PERFILE2";
 
 enum { HEAD_SIZE = sizeof(struct wire_header) + sizeof(struct wire_hello) };
@@ -41,8 +41,7 @@ static bool is_perf_directory(const char *path)
 	return access(data, R_OK) == 0;
 }
 
-/* The hello, which is not much larger than its structure, names the stages that have been passed.
- */
+/* Searches the hello, little larger than its structure, for the stages that the stream passed. */
 static bool is_unwound_stream(const char *head, ssize_t size)
 {
 	return size == HEAD_SIZE &&
@@ -66,7 +65,7 @@ int input_add_stages(struct pipeline *pipeline, const char *path, const char *co
 	}
 	if (is_unwound_stream(head, n))
 		return lseek(fd, 0, SEEK_SET) < 0 || dup2(fd, STDIN_FILENO) < 0 ? -errno : 0;
-	/* A directory is what perf record --threads writes. */
+	/* A directory (n < 0) is the output of `perf record --threads`. */
 	if (n >= 0 && memcmp(head, perf_magic, strlen(perf_magic)))
 		return add(pipeline, "capture-source", path);
 	r = add(pipeline, "perfdata-source", path);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A recording of any kind as a stream with names: which stages it takes is seen from the file. */
+/* Any recording as a stream with names; the file's content decides which stages that takes. */
 #pragma once
 
 #include "stackpipe/pipeline.h"
 
 /*
- * Adds the stages that read `path`; a recorded stream that has been unwound needs none: it becomes
- * our own standard input. 0 or -errno, and what is wrong with it has been said in the name of
- * `command`.
+ * Adds the stages that read `path`. A recorded stream that was already unwound needs none and
+ * becomes our standard input. 0 or -errno; errors are reported in the name of `command`.
  */
 int input_add_stages(struct pipeline *pipeline, const char *path, const char *command);

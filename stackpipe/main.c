@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * stackpipe: one command for each of the usual jobs. It runs the stages, and shows with
- * --show-pipeline how to do the same by hand.
- */
+/* stackpipe: one command per common job. Runs the stages; --show-pipeline prints the equivalent. */
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -43,7 +40,7 @@ static void print_help(FILE *out)
 	      out);
 }
 
-/* As execvp(3) would look for it. */
+/* Whether execvp(3) would find it, by path or in PATH. */
 static bool is_program(const char *name)
 {
 	const char *at = getenv("PATH"), *end;
@@ -60,7 +57,7 @@ static bool is_program(const char *name)
 	return false;
 }
 
-/* `stackpipe ./a.out` records it; a capture is reported. */
+/* `stackpipe ./a.out` records a program; `stackpipe x.syscap` reports a capture. */
 static int run_file(int argc, char **argv)
 {
 	static const char *const endings[] = { ".syscap", ".data", ".folded" };
@@ -77,7 +74,7 @@ static int run_file(int argc, char **argv)
 	return command_record(argc, argv);
 }
 
-/* NULL: there is none of that name. */
+/* NULL: no such command. */
 static const struct subcommand *find_command(const char *name)
 {
 	for (size_t i = 0; i < N_COMMANDS; i++)

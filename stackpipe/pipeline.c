@@ -14,10 +14,10 @@
 #include "common/stage/stage.h"
 #include "stackpipe/pipeline.h"
 
-enum { SIGNALLED = 128 }; /* what a shell adds to the number of a signal */
+enum { SIGNALLED = 128 }; /* a shell's exit status: 128 plus the signal number */
 
 static const struct pipeline *stopped_by_signal;
-static volatile sig_atomic_t is_stopped; /* by which signal */
+static volatile sig_atomic_t is_stopped; /* signal number; 0: not stopped */
 
 void pipeline_deinit(struct pipeline *pipeline)
 {
@@ -55,7 +55,7 @@ int pipeline_add(struct pipeline *pipeline, const char *program)
 	return pipeline_add_argument(pipeline, program);
 }
 
-/* A word as a shell takes it back. */
+/* Quotes a word for the shell. */
 static void print_word(const char *word, FILE *out)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -87,7 +87,7 @@ void pipeline_print(const struct pipeline *pipeline, FILE *out)
 	putc('\n', out);
 }
 
-/* Beside our own program, as it is installed, or in a directory of its own, as it is built. */
+/* Looks beside our own program (installed) and in a sibling directory (build tree). */
 static int find_program(const char *name, char ret[PATH_MAX])
 {
 	static const char *const places[] = { "%1$s/%2$s", "%1$s/../%2$s/%2$s" };
@@ -115,10 +115,10 @@ static int find_program(const char *name, char ret[PATH_MAX])
 }
 
 struct pipe_ends {
-	int read_fd, write_fd; /* -1: there is none */
+	int read_fd, write_fd; /* -1: none */
 };
 
-/* What connects the stages, while they are started: the pipe behind each, and ours. */
+/* Pipes used during start: the one behind each stage, and the readiness pipe. */
 struct connections {
 	struct pipe_ends behind[PIPELINE_STAGES_MAX], ready;
 };
@@ -158,7 +158,7 @@ static int connect_stages(struct connections *connections, size_t n)
 	return r;
 }
 
-/* To its stages. */
+/* For the stages, which inherit our environment. */
 static void name_front(const struct pipeline *pipeline)
 {
 	setenv(STAGE_FRONT, pipeline->front ? pipeline->front : "stackpipe", 1);
@@ -172,7 +172,7 @@ static void give_fd(const char *name, int fd)
 	setenv(name, text, 1);
 }
 
-/* In the child: nothing of it returns. */
+/* Runs in the child; never returns. */
 static void run(const char *path, const struct pipeline *pipeline, size_t number,
 		const struct connections *connections)
 {
@@ -209,7 +209,7 @@ static int start(struct pipeline *pipeline, size_t number, const struct connecti
 	return stage->pid < 0 ? -errno : 0;
 }
 
-/* Each says so, or has gone without. */
+/* Waits for one byte from each of `n` stages; -ECANCELED if one exits without. */
 static int wait_until_ready(struct pipe_ends *ready, size_t n)
 {
 	char said;
@@ -243,7 +243,7 @@ int pipeline_start(struct pipeline *pipeline, int *ret_output)
 	int r, status;
 
 	memset(&connections, -1, sizeof(connections));
-	fflush(NULL); /* the children have our buffers, too */
+	fflush(NULL); /* or the children would write our buffers, too */
 	r = connect_stages(&connections, n_pipes);
 	if (r == 0)
 		r = start_all(pipeline, &connections);
@@ -254,7 +254,7 @@ int pipeline_start(struct pipeline *pipeline, int *ret_output)
 		status = pipeline_wait(pipeline);
 		return status ? status : STAGE_EXIT_FAILED;
 	}
-	if (is_stopped) /* before there was a source */
+	if (is_stopped) /* by a signal that arrived before the source was started */
 		pipeline_stop(pipeline, is_stopped);
 	return 0;
 }
@@ -289,7 +289,7 @@ int pipeline_wait(struct pipeline *pipeline)
 		else if (status)
 			last = status;
 	}
-	/* What one has not sent, the others miss. */
+	/* A failed source makes the later stages fail, so its status comes first. */
 	return usage ? usage : first ? first : last;
 }
 
@@ -308,7 +308,7 @@ int pipeline_end_with(struct pipeline *pipeline, const struct stage_program *pro
 	}
 	name_front(pipeline);
 	status = stage_main(1, arguments, program);
-	/* Who still writes to us need not wait; and the next pipe is not to be standard input. */
+	/* Lets a stage that still writes get EPIPE; the next pipe must not get descriptor 0. */
 	close(STDIN_FILENO);
 	open("/dev/null", O_RDONLY);
 	of_stages = pipeline_wait(pipeline);

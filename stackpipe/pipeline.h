@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The stages that a job needs, as processes that are connected by pipes: what a shell would make of
- * the line that pipeline_print() prints. They are in our process group, so that ^C reaches all.
+ * Runs a job's stages as processes connected by pipes, as a shell would run the line that
+ * pipeline_print() prints. They share our process group, so ^C reaches all of them.
  */
 #pragma once
 
@@ -11,67 +11,64 @@
 
 enum {
 	PIPELINE_STAGES_MAX = 6,
-	PIPELINE_ARGUMENTS_MAX = 512, /* of a stage; a command to be run has more */
+	PIPELINE_ARGUMENTS_MAX = 512, /* per stage; a recorded command may have more */
 };
 
 struct pipeline_stage {
-	const char **arguments; /* the program's name first; NULL ends them */
+	const char **arguments; /* program name first, NULL-terminated */
 	size_t n;
 	pid_t pid;
-	int status; /* once it was waited for */
+	int status; /* exit status, set by pipeline_wait() */
 };
 
 struct pipeline {
-	const char *front;     /* the command that it is of, for what its stages say of options */
-	int command_output_fd; /* what is recorded writes to; 0: to standard error */
+	const char *front;     /* the user's command, for stages' messages about options */
+	int command_output_fd; /* stdout of the recorded command; 0: standard error */
 	struct pipeline_stage stages[PIPELINE_STAGES_MAX];
 	size_t n;
 };
 
 void pipeline_deinit(struct pipeline *pipeline);
 
-/* One more stage at the end, and its arguments, which are borrowed. 0 or -ENOMEM. */
+/* Appends a stage, or an argument to the last stage. Strings are borrowed. 0 or -ENOMEM. */
 int pipeline_add(struct pipeline *pipeline, const char *program);
 int pipeline_add_argument(struct pipeline *pipeline, const char *argument);
 
-/* The last one of a stage, a file, which is none of its options whatever it is called. */
+/* Appends a file as the last stage's last argument, never parsed as an option. */
 int pipeline_add_file(struct pipeline *pipeline, const char *path);
 
-/* An argument of any stage, by number. */
+/* Appends an argument to stage `number`. */
 int pipeline_add_argument_to(struct pipeline *pipeline, size_t number, const char *argument);
 
-/* A shell's line that does the same. */
+/* Prints the equivalent shell command line. */
 void pipeline_print(const struct pipeline *pipeline, FILE *out);
 
 /*
- * Starts all stages, the source once nothing is in the way of the others: what is recorded does not
- * begin to run for nothing. The last one's output is ours, or with `ret_output` a pipe to be read.
- * 0; else an exit status: what is wrong was said, and none of them is left.
+ * Starts all stages, the source once all others are ready, so that no command runs in vain. The
+ * last stage inherits our standard output, or writes to the pipe returned in `ret_output`. 0, or an
+ * exit status: the error was reported and no stage is left running.
  */
 int pipeline_start(struct pipeline *pipeline, int *ret_output);
 
 /*
- * Waits for all of them; who was killed is told. An exit status: that of a usage error behind the
- * source, else the source's if it failed, else the last one's that did.
+ * Waits for all stages; reports those killed by a signal. Returns the usage error of a stage behind
+ * the source, else the source's exit status if it failed, else that of the last failed stage.
  */
 int pipeline_wait(struct pipeline *pipeline);
 
 struct stage_program;
 
 /*
- * Starts all stages, and is the one behind them (without any, of what comes on standard input);
- * waits for them, too. An exit status.
+ * Starts all stages, runs `program` in this process as the last one, and waits for the others.
+ * Without stages, `program` reads standard input. Returns an exit status.
  */
 int pipeline_end_with(struct pipeline *pipeline, const struct stage_program *program);
 
-/*
- * Asks the source to stop, as if it had been sent SIGINT or SIGTERM; the others end behind it.
- * Asking again changes nothing.
- */
+/* Stops the source as SIGINT or SIGTERM would; later stages then end. May be repeated. */
 void pipeline_stop(const struct pipeline *pipeline, int signal);
 
 /*
- * From now on SIGINT and SIGTERM stop the source of this pipeline, which may have been sent them
- * itself. It must not be moved, or be gone before the process.
+ * From now on SIGINT and SIGTERM stop this pipeline's source, even if it also received them itself.
+ * `pipeline` must not move, nor be freed before the process exits.
  */
 void pipeline_stop_by_signal(const struct pipeline *pipeline);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* stackpipe record: perf-source | live-unwinder | symbolizer | capture-sink, with their options. */
+/* stackpipe record: perf-source | live-unwinder | symbolizer | capture-sink, and their options. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "stackpipe/commands.h"
 #include "stackpipe/pipeline.h"
 
-/* The last one is kept without a word, as perf.data is. */
+/* An existing one is renamed to *.old, as perf does with perf.data. */
 #define DEFAULT_OUTPUT "stackpipe.syscap"
 
 enum {
@@ -40,10 +40,10 @@ struct recording_plan {
 	struct pipeline pipeline;
 	const char *output;
 	bool has_target, has_duration, is_endless, is_forced, is_shown, is_quiet;
-	char optional[N_OPTIONAL_OPTIONS][OPTION_SIZE]; /* words that the pipeline borrows */
+	char optional[N_OPTIONAL_OPTIONS][OPTION_SIZE]; /* borrowed by the pipeline */
 };
 
-/* Which stage an option is for, and what it is called there. */
+/* The stage that takes an option, and the option's name there. */
 static const struct {
 	int key, stage;
 	const char *name;
@@ -67,7 +67,7 @@ static const struct {
 static void add(struct recording_plan *recording, int stage, const char *argument)
 {
 	if (pipeline_add_argument_to(&recording->pipeline, stage, argument) < 0)
-		abort(); /* a few words of memory, before anything has begun */
+		abort(); /* tiny allocation, before anything has started */
 }
 
 static int pass_on(struct recording_plan *recording, int key, const char *arg)
@@ -82,7 +82,7 @@ static int pass_on(struct recording_plan *recording, int key, const char *arg)
 	return ARGP_ERR_UNKNOWN;
 }
 
-/* Of all that read what others have made. */
+/* For all stages that parse untrusted input: all but the source. */
 static void pass_on_sandbox(struct recording_plan *recording, const char *mode)
 {
 	for (int i = UNWINDER; i < N_STAGES; i++) {
@@ -91,7 +91,7 @@ static void pass_on_sandbox(struct recording_plan *recording, const char *mode)
 	}
 }
 
-/* A value that may be left out is part of the word. The last option of a kind counts. */
+/* An optional value is joined to the option by '='. The last option of a kind wins. */
 static void add_optional(struct recording_plan *recording, enum optional_option which,
 			 const char *name, const char *value)
 {
@@ -142,7 +142,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		add(recording, SOURCE, "--scheduler");
 		return 0;
 	case KEY_SANDBOX:
-		stage_sandbox_mode(arg, state); /* one line, and not one of each stage */
+		stage_sandbox_mode(arg, state); /* checked here: one error, not one per stage */
 		pass_on_sandbox(recording, arg);
 		return 0;
 	case KEY_NO_INLINES:
@@ -150,7 +150,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARG:
 		take_command(recording, state);
-		state->next = state->argc; /* what follows is the command's own */
+		state->next = state->argc; /* the rest are the command's own arguments */
 		return 0;
 	case ARGP_KEY_END:
 		if (!recording->has_target && !strcmp(state->argv[state->argc - 1], "--"))

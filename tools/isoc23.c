@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Five names of glibc 2.38, for an older glibc.
- *
- * Debian's libdw.a and libelf.a are compiled against a glibc that sends the
- * C23 forms of these functions to names of their own.  They differ from the
- * plain ones only in reading a "0b" prefix as binary, on which elfutils does
- * not rely.  From glibc 2.38 on this file is empty, as it must be: there the
- * plain names lead back here.
+ * Five names of glibc 2.38, for an older glibc. Debian's libdw.a and libelf.a are compiled against
+ * a glibc that redirects the C23 forms of these functions to such names. They differ from the plain
+ * ones only in reading a "0b" prefix as binary, on which elfutils does not rely. From glibc 2.38 on
+ * this file must be empty, as the plain names lead back here.
  */
 #include <stdarg.h>
 #include <stdio.h>

@@ -11,8 +11,8 @@
 
 enum {
 	STAT_SIZE = 4096,
-	STATE = 3,	/* values of /proc/PID/stat (proc(5)), the first behind the name … */
-	ARG_START = 48, /* … and where the arguments' texts lie, one behind the other */
+	STATE = 3,	/* fields of /proc/PID/stat (proc(5)): the first after the name, */
+	ARG_START = 48, /* and where the arguments' strings are, one after the other */
 	ARG_END = 49,
 };
 
@@ -20,7 +20,7 @@ struct texts {
 	char *start, *end;
 };
 
-/* The value of a number, from what is behind the name; 0: there are fewer. */
+/* The value of a field, of text that begins after the name; 0: there are fewer. */
 static uint64_t find_value(const char *stat, int number)
 {
 	for (int i = STATE; i < number; stat++) {
@@ -31,7 +31,7 @@ static uint64_t find_value(const char *stat, int number)
 	return text_number(stat);
 }
 
-/* The name may have anything in it. */
+/* The name may contain anything, so the last ") " ends it. */
 static const char *behind_name(const char *stat)
 {
 	const char *behind = stat;
@@ -58,7 +58,7 @@ static struct texts find_texts(void)
 			       (char *)find_value(values, ARG_END) };
 }
 
-/* Each text, of as many as there is room for; how many there are. */
+/* Lists the strings that there is room for. Returns how many there are. */
 static uint64_t list_texts(const struct texts *texts, char **list, uint64_t room)
 {
 	uint64_t n = 0;
@@ -85,6 +85,6 @@ char **command_line_find(void)
 			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (list < 0 && list > -4096)
 		return NULL;
-	list_texts(&texts, (char **)list, n); /* a null pointer behind them is there already */
+	list_texts(&texts, (char **)list, n); /* the NULL after them is there: new memory is zero */
 	return (char **)list;
 }

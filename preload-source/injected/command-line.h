@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The arguments with which the kernel has executed the program. What the dynamic linker is told
- * when it is executed by hand it takes away before the program sees them; the texts stay.
+ * The arguments of execve(2). A dynamic linker that is executed as a command removes its own ones
+ * before the program sees them; the strings stay in memory.
  */
 #pragma once
 
-/* Like main()'s; NULL: not known. It makes system calls by hand, and calls nothing else. */
+/* Like main()'s; NULL: unknown. Makes raw system calls and calls no library function. */
 char **command_line_find(void);

@@ -20,16 +20,16 @@
 
 enum {
 	DESCRIPTORS = 3, /* rings, tables, bell */
-	ASK_MS = 1000,	 /* until a look at what is mapped is given up, if it may be waited for */
+	ASK_MS = 1000,	 /* longest wait of connection_ask(), if it may wait */
 };
 
-static struct connection unconnected; /* until there is a page for it */
+static struct connection unconnected; /* used until its page is made */
 struct connection *connection = &unconnected;
 struct connected connected;
 static uint32_t n_epochs;
-static bool follows = true; /* until a reader has said otherwise */
+static bool follows = true; /* until a reader refuses children */
 
-/* What is not to be had is NULL. */
+/* Returns NULL on failure. */
 static void *map(uint64_t size, int protection, int flags, int fd)
 {
 	long memory = system_call(SYS_mmap, NULL, size, protection, flags, fd, 0);
@@ -43,7 +43,7 @@ static void unmap(const void *memory, uint64_t size)
 		system_call(SYS_munmap, memory, size);
 }
 
-/* The page is zero in each child, even one that no handler hears of (madvise(2), Linux 4.14). */
+/* The page is zero in each child, even without a fork handler (madvise(2), Linux 4.14). */
 static struct connection *make_page(void)
 {
 	void *page = map(HEAP_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
@@ -56,8 +56,8 @@ static struct connection *make_page(void)
 }
 
 /*
- * The address is anybody's once the reader has gone, and what he sends is mapped here: it must be
- * root or one of our own users, by the kernel's word of who began to listen (unix(7)).
+ * Once the reader has exited anyone can bind its address, and what a peer sends is mapped here. So
+ * the listener's user must be root or one of our own, as the kernel reports it (unix(7)).
  */
 static bool may_be_the_reader(int fd)
 {
@@ -84,7 +84,7 @@ static int open_socket(const struct environment *environment)
 	if (fd < 0)
 		return -1;
 	system_call(SYS_setsockopt, fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-	/* To be let in, too: others may fill the backlog. */
+	/* Limits connect(2), too, as others may fill the backlog. */
 	system_call(SYS_setsockopt, fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	if (system_call(SYS_connect, fd, &address,
 			offsetof(struct sockaddr_un, sun_path) + 1 + size) < 0 ||
@@ -108,7 +108,7 @@ static bool send_hello(int fd, const struct environment *environment, enum heap_
 	return system_call(SYS_sendto, fd, &hello, sizeof(hello), MSG_NOSIGNAL) == sizeof(hello);
 }
 
-/* The answer, and as many descriptors as came with it. */
+/* Receives the answer, and as many descriptors as came with it. */
 static bool receive(int fd, struct heap_welcome *ret, int fds[DESCRIPTORS], int *n_fds)
 {
 	char control[CMSG_SPACE(DESCRIPTORS * sizeof(int))] __attribute__((aligned(8)));
@@ -134,7 +134,7 @@ static bool receive(int fd, struct heap_welcome *ret, int fds[DESCRIPTORS], int 
 	return size == sizeof(*ret) && ret->magic == HEAP_MAGIC;
 }
 
-/* No child has it: what it writes would be taken for ours. */
+/* Children do not inherit it: their writes would be taken for ours. */
 static void *map_shared(int fd, uint64_t size, int protection)
 {
 	void *memory = map(size, protection, MAP_SHARED, fd);
@@ -178,7 +178,7 @@ static bool map_all(const struct heap_welcome *welcome, const int fds[DESCRIPTOR
 	return false;
 }
 
-/* Whether the reader wants this process, and what it needs for that could be had. */
+/* Whether the reader accepts this process, and all memory could be mapped. */
 static bool connect_to(const struct environment *environment)
 {
 	struct heap_welcome welcome;
@@ -198,7 +198,7 @@ static bool connect_to(const struct environment *environment)
 	return is_recording;
 }
 
-/* A filter that the program has brought along would end it for a socket. */
+/* A seccomp filter, set or inherited, may kill the program for a socket. */
 static bool may_connect(const struct environment *environment)
 {
 	return !filtered_is() && !filtered_from_before(environment->n_filters);
@@ -216,7 +216,7 @@ void connection_send_sanitizer(const struct environment *environment)
 
 static enum connection_phase try_once(void)
 {
-	static struct environment environment; /* kept for children that are forked */
+	static struct environment environment; /* kept for forked children */
 	static bool has_environment;
 	enum connection_phase phase = CONNECTION_SILENT;
 
@@ -228,7 +228,7 @@ static enum connection_phase try_once(void)
 		__atomic_store_n(&connection->epoch, ++n_epochs, __ATOMIC_RELEASE);
 		phase = CONNECTION_RECORDING;
 	}
-	/* Programs that take this one's place are traced still; those of its children are not. */
+	/* An untraced process hides us from programs that it executes; a traced one does not. */
 	if (phase == CONNECTION_SILENT && has_environment)
 		environment_hide();
 	return phase;
@@ -245,7 +245,7 @@ bool connection_is_recording(void)
 
 		if (sanitizer_is_here())
 			return false;
-		/* One thread makes the page; before that there is hardly another. */
+		/* One thread makes the page; there are hardly others so early. */
 		if (!__atomic_compare_exchange_n(&unconnected.phase, &none, CONNECTION_TRYING,
 						 false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 			return false;
@@ -266,7 +266,7 @@ bool connection_is_recording(void)
 			__atomic_fetch_add(&connected.region->n_unrecorded, connection->n_missed,
 					   __ATOMIC_RELAXED);
 	}
-	if (phase == CONNECTION_TRYING) /* another thread does */
+	if (phase == CONNECTION_TRYING) /* another thread is connecting */
 		__atomic_fetch_add(&connection->n_missed, 1, __ATOMIC_RELAXED);
 	errno = error;
 	return phase == CONNECTION_RECORDING;
@@ -282,7 +282,7 @@ void connection_ring_doorbell(void)
 {
 	int error = errno;
 
-	/* A reader that is not woken looks now and then. */
+	/* A reader that is not woken polls now and then. */
 	if (!__atomic_load_n(&connected.doorbell[1], __ATOMIC_SEQ_CST) || filtered_is())
 		return;
 	__atomic_fetch_add(&connected.doorbell[0], 1, __ATOMIC_SEQ_CST);
@@ -309,7 +309,7 @@ bool connection_ask(void)
 	int error = errno;
 
 	connection_ring_doorbell();
-	if (region->when_full == HEAP_DROP || filtered_is()) /* nothing waits then */
+	if (region->when_full == HEAP_DROP || filtered_is()) /* waiting is not allowed */
 		return false;
 	for (;;) {
 		answered = __atomic_load_n(&region->answered, __ATOMIC_ACQUIRE);

@@ -7,8 +7,7 @@
 
 enum { TOKEN_DIGITS = 32 };
 
-/* argc, argv, its zero, the environment: what the psABI has at the process's first stack pointer.
- */
+/* At the process's first stack pointer: argc, argv, NULL, the environment (psABI). */
 extern void *__libc_stack_end __attribute__((weak));
 
 char **environment_arguments(void)
@@ -25,7 +24,7 @@ char **environment_variables(void)
 	return arguments ? arguments + *(long *)__libc_stack_end + 1 : NULL;
 }
 
-/* The value of a variable, whose '=' is part of the name here; NULL: it is not there. */
+/* The value of a variable, whose name includes '=' here; NULL: not set. */
 static char *find(const char *name)
 {
 	char **variable = environment_variables();
@@ -72,7 +71,7 @@ bool environment_read(struct environment *ret)
 	return true;
 }
 
-/* Takes the variable at `at` away; the others move up. */
+/* Removes the variable at `at`; those after it move up. */
 static void remove_variable(char **at)
 {
 	do {
@@ -80,7 +79,7 @@ static void remove_variable(char **at)
 	} while (*at++);
 }
 
-/* Whether an item of a list, up to `end`, is our library, in whatever directory. */
+/* Whether an item of a list, up to `end`, is our library, in any directory. */
 static bool is_library(const char *item, const char *end)
 {
 	const char *name = item;
@@ -91,7 +90,7 @@ static bool is_library(const char *item, const char *end)
 	return text_behind(name, HEAP_LIBRARY) == end;
 }
 
-/* Our library out of a list, in place; the list may be empty then. false: it is not there. */
+/* Removes our library from a list in place, which may become empty. false: it is not in it. */
 static bool remove_library(char *list)
 {
 	char *kept = list, *item = list;
@@ -113,7 +112,7 @@ static bool remove_library(char *list)
 			*kept++ = *item++;
 	}
 	if (is_removed && kept > list && (kept[-1] == ':' || kept[-1] == ' '))
-		kept--; /* what separated it from ours */
+		kept--; /* the separator before our library */
 	*kept = 0;
 	return is_removed;
 }

@@ -10,7 +10,7 @@
 enum { STATUS_SIZE = 8192 };
 
 bool filtered_flag;
-static uint32_t n_setting, n_set; /* calls that are on their way; those that have set one */
+static uint32_t n_setting, n_set; /* calls in progress; calls that have set a filter */
 
 static bool has_no_clock;
 
@@ -46,7 +46,7 @@ void filtered_end(bool is_set)
 	update();
 }
 
-/* A number of /proc/self/status (proc(5)); 0: it has no such line. */
+/* A number of /proc/self/status (proc(5)); 0: no such line. */
 static uint64_t find_number(const char *status, const char *name)
 {
 	const char *number = NULL;
@@ -64,7 +64,7 @@ bool filtered_from_before(uint64_t n_expected)
 		fd = system_call(SYS_openat, AT_FDCWD, "/proc/self/status", O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
-		return false; /* no /proc: nor is there a filter that could be seen */
+		return false; /* without /proc a filter cannot be seen */
 	size = system_call(SYS_read, fd, status, sizeof(status) - 1);
 	system_call(SYS_close, fd);
 	status[size > 0 ? size : 0] = 0;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * libstackpipe-preload.so: stands in front of the C library's allocator, and has each call recorded
- * that is to be. What a program sees is what it would see without us: results, errno, and no file,
- * no thread, no signal, no lock of ours.
+ * libstackpipe-preload.so: interposes the C library's allocator and records its calls. The program
+ * sees the same results and errno as without us, and no file, thread, signal or lock of ours.
  *
- * Where allocations are sampled nearly all calls only pass: that is decided here, in a few
- * instructions and without a frame. Each ends with a jump.
+ * With sampling nearly all calls are skipped. That is decided here in a few instructions, without a
+ * frame; each hook ends with a jump.
  */
 #include <dlfcn.h>
 #include <link.h>
@@ -29,13 +28,13 @@ EXPORT void *malloc(size_t size)
 	return sampling_skips(size) ? next.malloc(size) : recorded_malloc(size);
 }
 
-/* The same function, by a name that nobody else can have defined. */
+/* Our malloc, by a name that cannot be interposed. */
 __asm__(".hidden own_malloc\n\t.set own_malloc, malloc");
 extern void *own_malloc(size_t size) __attribute__((visibility("hidden")));
 
 bool hooks_are_first(void)
 {
-	void *(*volatile found)(size_t size) = malloc; /* by the dynamic linker */
+	void *(*volatile found)(size_t size) = malloc; /* resolved by the dynamic linker */
 
 	return found == own_malloc;
 }
@@ -94,7 +93,7 @@ EXPORT int posix_memalign(void **ret, size_t alignment, size_t size)
 	return recorded_posix_memalign(ret, alignment, size);
 }
 
-/* Those of the C library call malloc: there they are seen. */
+/* The C library's strdup() and strndup() call malloc(), which is hooked. */
 EXPORT char *strdup(const char *text)
 {
 	size_t size;
@@ -116,7 +115,7 @@ EXPORT char *strndup(const char *text, size_t size_max)
 				    : recorded_strndup(text, size_max, size);
 }
 
-/* C23 tells sizes that nobody needs; not every C library has these. */
+/* C23. The sizes are not needed; not every C library has these functions. */
 void free_sized(void *block, size_t size);
 void free_aligned_sized(void *block, size_t alignment, size_t size);
 
@@ -130,7 +129,6 @@ EXPORT void free_aligned_sized(void *block, size_t alignment, size_t size)
 	free(block);
 }
 
-/* Where code goes other code may come: addresses do not mean the same any more. */
 EXPORT int dlclose(void *handle)
 {
 	return recorded_dlclose(handle);
@@ -138,8 +136,8 @@ EXPORT int dlclose(void *handle)
 
 #if !__GLIBC_PREREQ(2, 34)
 /*
- * libpthread is initialized before us there, and AddressSanitizer, too. It looks with this one
- * whether another library comes first, before it does anything else.
+ * There libpthread and AddressSanitizer are initialized before us. The first thing AddressSanitizer
+ * does is to check with this function whether another library precedes it.
  */
 EXPORT int dl_iterate_phdr(int (*each)(struct dl_phdr_info *info, size_t size, void *arg),
 			   void *arg)
@@ -169,10 +167,7 @@ EXPORT int madvise(void *address, size_t size, int advice)
 	return recorded_madvise(address, size, advice);
 }
 
-/*
- * The C library has it under both names; its header, where offsets have 64 bits, calls both by the
- * second.
- */
+/* The C library has both names; with offsets of 64 bits its header maps mmap() to mmap64(). */
 EXPORT void *hook_mmap(void *address, size_t size, int protection, int flags, int fd,
 		       off_t offset) __asm__("mmap");
 EXPORT void *hook_mmap64(void *address, size_t size, int protection, int flags, int fd,
@@ -189,9 +184,8 @@ void *hook_mmap64(void *address, size_t size, int protection, int flags, int fd,
 }
 
 /*
- * With MREMAP_FIXED there is a fifth argument; without it, it is not looked at. Where it is passed
- * is the same whether the function says so or takes any number of them (psABI), and only so can it
- * end with a jump.
+ * The fifth argument is used with MREMAP_FIXED only. It is passed the same way to a variadic
+ * function and to this one (psABI), which unlike a variadic one can end with a jump.
  */
 EXPORT void *hook_mremap(void *address, size_t size, size_t new_size, int flags,
 			 void *new_address) __asm__("mremap");
@@ -202,8 +196,8 @@ void *hook_mremap(void *address, size_t size, size_t new_size, int flags, void *
 }
 
 /*
- * A program that limits its own system calls is heard before it does. Both functions take any
- * number of arguments; as with mremap, these pass on as many as there may be.
+ * Hooked to stop our own system calls before a seccomp filter is set. Both functions are variadic;
+ * as with mremap, the hooks pass on the maximum of arguments.
  */
 EXPORT int hook_prctl(int option, unsigned long a, unsigned long b, unsigned long c,
 		      unsigned long d) __asm__("prctl");

@@ -3,5 +3,5 @@
 
 #include <stdbool.h>
 
-/* Whether the program's calls of malloc(3) come here; else it defines that itself. */
+/* Whether the program's calls of malloc(3) reach our hook; otherwise it defines malloc itself. */
 bool hooks_are_first(void);

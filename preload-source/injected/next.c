@@ -12,7 +12,10 @@
 
 char next_pool[NEXT_POOL_SIZE] __attribute__((aligned(4096)));
 static size_t pool_used;
-/* dlsym(3) says that it calls nothing of ours (leaf); until glibc 2.33 it calls calloc(3). */
+/*
+ * volatile: dlsym(3) is declared to call nothing of ours (leaf); until glibc 2.33 it calls
+ * calloc(3).
+ */
 static __thread volatile bool is_looking __attribute__((tls_model("initial-exec")));
 
 static void *pool_allocate(size_t alignment, size_t size)
@@ -22,7 +25,7 @@ static void *pool_allocate(size_t alignment, size_t size)
 	if (alignment < NEXT_POOL_ALIGNMENT)
 		alignment = NEXT_POOL_ALIGNMENT;
 	do {
-		/* In front of each block is its size. */
+		/* Each block is preceded by its size. */
 		at = (used + sizeof(size) + alignment - 1) & ~(alignment - 1);
 		if (at > NEXT_POOL_SIZE || size > NEXT_POOL_SIZE - at) {
 			errno = ENOMEM;
@@ -54,12 +57,12 @@ static const void *object_of(const void *function)
 	return dladdr(function, &info) ? info.dli_fbase : NULL;
 }
 
-/* Two threads that do this at the same time find the same. */
+/* Threads that run this concurrently find the same functions. */
 static void look_up(void)
 {
 	struct next found = next;
 
-	sanitizer_step_aside(); /* what is looked up would be its own */
+	sanitizer_step_aside(); /* else the sanitizer's functions are found */
 	is_looking = true;
 #define LOOK_UP(name)                                                                              \
 	do {                                                                                       \
@@ -89,15 +92,15 @@ static void look_up(void)
 	LOOK_UP(prctl);
 	LOOK_UP(syscall);
 #undef LOOK_UP
-	/* No allocator has a prctl(). */
+	/* No allocator has a prctl(): that one is the C library's. */
 	found.has_own_copies = object_of(found.strdup) != object_of(found.prctl);
 	is_looking = false;
 	next = found;
 }
 
 /*
- * What stands in `next` until the look-up: each finds the real one and calls it, or takes from the
- * pool if it was called by the look-up. One that no library has fails, as it would without us.
+ * Initial functions of `next`: each looks the real one up and calls it, or uses the pool if the
+ * look-up itself called it. If no library has the real one, it fails as it would without us.
  */
 #define FIRST(name, otherwise, ...)                                                                \
 	do {                                                                                       \
@@ -128,7 +131,7 @@ static void *first_calloc(size_t n, size_t size)
 		errno = ENOMEM;
 		return NULL;
 	}
-	FIRST(calloc, pool_allocate(0, all), n, size); /* the pool is zero: nothing comes back */
+	FIRST(calloc, pool_allocate(0, all), n, size); /* the pool is zero, as it is never reused */
 }
 
 static void *first_realloc(void *block, size_t size)
@@ -242,7 +245,7 @@ static int first_prctl(int option, unsigned long a, unsigned long b, unsigned lo
 	FIRST(prctl, fail(ENOSYS), option, a, b, c, d);
 }
 
-/* As syscall(2) makes it: that one is looked for just now. */
+/* Like syscall(2), which is being looked up. */
 static long call_kernel(long number, long a, long b, long c, long d, long e, long f)
 {
 	long result = system_call(number, a, b, c, d, e, f);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The allocator behind ours: the C library's, or jemalloc and the like where a program brings one.
- * It is looked up with the very first call, whichever that is; what the look-up itself allocates
- * comes from a small pool that is never given back.
+ * The allocator behind our hooks: the C library's, or the program's own, such as jemalloc. It is
+ * looked up in the first call of any hook. What the look-up itself allocates comes from a small
+ * pool that is never freed.
  */
 #pragma once
 
@@ -44,20 +44,20 @@ enum { NEXT_POOL_SIZE = 32768, NEXT_POOL_ALIGNMENT = 16 };
 
 extern char next_pool[NEXT_POOL_SIZE];
 
-/* Whether a block is of the pool: it is nobody's to free. */
+/* Whether a block is of the pool, which is never freed. */
 static inline bool next_is_pooled(const void *block)
 {
 	return (size_t)((const char *)block - next_pool) < NEXT_POOL_SIZE;
 }
 
 /*
- * Whether the allocator brings a strdup() and strndup() of its own, as mimalloc does: those of the
- * C library call malloc, where they are seen, and those of an allocator what it has inside.
+ * Whether the allocator has its own strdup() and strndup(), as mimalloc does: the C library's call
+ * malloc(), which is hooked; an allocator's own call internal functions.
  */
 bool next_has_own_copies(void);
 
-/* How much of the pool has been given out: no more will be after the first look-up. */
+/* Bytes of the pool in use: no more are added after the first look-up. */
 size_t next_pool_used(void);
 
-/* The bytes that a block of the pool was asked for. */
+/* The size that was requested for a block of the pool. */
 size_t next_pooled_size(const void *block);

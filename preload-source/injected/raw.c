@@ -9,7 +9,7 @@
 #endif
 
 /*
- * In the order of heap_record's RAW: what a call keeps. The unwind information of our own code
+ * Reads the registers of HEAP_RECORD_RAW, in its order. The unwind information of our own code
  * leads from here to the caller.
  */
 static inline __attribute__((always_inline)) void read_registers(uint64_t ret[HEAP_RAW_REGISTERS])
@@ -35,8 +35,7 @@ __attribute__((noinline)) bool raw_put(struct walk_frame caller)
 	uint32_t n;
 
 	read_registers(registers);
-	/* As it comes, whatever lies there: a program may put anything behind a frame of its own.
-	 */
+	/* Never read in place: a program may have any memory beyond its own frame. */
 	stack_view_begin(stack, &(struct stack_own){ .tid = thread.stack->tid }, registers[1]);
 	stack_view_extend(stack, HEAP_RAW_BYTES_MAX);
 	size = stack->size < HEAP_RAW_BYTES_MAX ? stack->size : HEAP_RAW_BYTES_MAX;

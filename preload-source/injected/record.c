@@ -6,15 +6,14 @@
 #include "preload-source/injected/sampling.h"
 #include "preload-source/injected/thread.h"
 
-enum { SLOT_WAYS = 4 }; /* places where a stack may be */
+enum { SLOT_WAYS = 4 }; /* slots that a stack may have */
 
 static inline uint64_t word(enum heap_record kind, uint64_t rest)
 {
 	return (uint64_t)kind << HEAP_KIND_SHIFT | rest;
 }
 
-/* One of a sample stands for 1 / (1 - exp(-size / mean)), which is mean / size and a half, nearly.
- */
+/* A sampled block stands for 1 / (1 - exp(-size / mean)), about mean / size + 1/2. */
 static void count_lost_allocated(size_t size, uint64_t mean)
 {
 	struct heap_lost *lost = &thread.ring->lost;
@@ -32,7 +31,7 @@ static void count_lost_freed(void)
 	__atomic_store_n(&lost->n_freed, lost->n_freed + 1, __ATOMIC_RELAXED);
 }
 
-/* Tells the walked stack as the one of a slot. */
+/* Records the walked stack as the stack of a slot. */
 static bool put_stack(const struct scratch *scratch, uint32_t slot)
 {
 	const struct walker *walker = &scratch->walker;
@@ -55,14 +54,14 @@ static bool put_stack(const struct scratch *scratch, uint32_t slot)
 	return true;
 }
 
-/* The slot of the walked stack, told if the reader does not know it there; -1: no room. */
+/* The slot of the walked stack; a stack without a slot gets one and is recorded. -1: no room. */
 static inline int32_t find_slot(struct scratch *scratch)
 {
 	const struct walker *walker = &scratch->walker;
 	uint64_t hash = walker->links[walker->n_links - 1].hash | 1;
 	uint32_t first = (hash >> 20 & (HEAP_SLOTS / SLOT_WAYS - 1)) * SLOT_WAYS;
 	uint64_t *ways = scratch->stacks + first;
-	uint32_t way = thread.head & (SLOT_WAYS - 1); /* to be replaced: any will do */
+	uint32_t way = thread.head & (SLOT_WAYS - 1); /* the victim: any will do */
 
 	for (uint32_t i = 0; i < SLOT_WAYS; i++)
 		if (__builtin_expect(ways[i] == hash, 1))
@@ -70,7 +69,7 @@ static inline int32_t find_slot(struct scratch *scratch)
 	for (uint32_t i = 0; i < SLOT_WAYS; i++)
 		if (!ways[i])
 			way = i;
-	ways[way] = 0; /* until it is told */
+	ways[way] = 0; /* until it is recorded */
 	if (!put_stack(scratch, first + way))
 		return -1;
 	ways[way] = hash;
@@ -89,7 +88,7 @@ static int32_t find_stack(struct walk_frame caller)
 	return raw_put(caller) ? HEAP_SLOT_RAW : -1;
 }
 
-/* false: there is no room. */
+/* false: no room. */
 static inline bool put_allocated(enum heap_record kind, const void *block, size_t size,
 				 struct walk_frame caller)
 {
@@ -114,7 +113,7 @@ void record_allocated(const void *block, size_t size, struct walk_frame caller)
 		count_lost_allocated(size, thread.sampling);
 		return;
 	}
-	/* It was taken by the mean of before, and is told so; the next one is drawn anew. */
+	/* This block was sampled and recorded with the old mean; the next one is drawn anew. */
 	if (__builtin_expect(thread.sampling != connected.region->sampling, 0))
 		sampling_emit();
 }
@@ -150,7 +149,7 @@ void record_restored(const void *block)
 		put_address(HEAP_RECORD_RESTORED, block);
 }
 
-/* There are few of them, so that each is told, also where blocks are sampled. */
+/* Mappings are few, so all are recorded, even if blocks are sampled. */
 void record_mapped(const void *address, size_t size, struct walk_frame caller)
 {
 	if (connected.region->mappings && !put_allocated(HEAP_RECORD_MAPPED, address, size, caller))
@@ -185,8 +184,8 @@ void record_kept(const void *address, size_t size)
 }
 
 /*
- * What was committed is read while the addresses of the code still mean what they meant. Until it
- * has gone no stack is walked, as other code may already be where it was.
+ * Has all committed records read while the code is still mapped. No stack is walked until
+ * record_closed(), as other code may already be in its place.
  */
 void record_closing(void)
 {

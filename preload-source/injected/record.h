@@ -1,32 +1,29 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is told of an allocation. The thread has been entered; nothing here allocates or locks. */
+/* Writes records of allocations, after thread_enter(). Nothing here allocates or locks. */
 #pragma once
 
 #include <stddef.h>
 
 #include "preload-source/injected/walk.h"
 
-/* Behind the allocator's call. */
+/* After the allocator's call. */
 void record_allocated(const void *block, size_t size, struct walk_frame caller);
 
-/* In front of it: from there on another thread may have the block. */
+/* Before the allocator's call, during which another thread may get the block. */
 void record_freed(const void *block);
 
-/* realloc(3): in front of it the block is released, and if it fails it is restored. */
+/* realloc(3): the block is released before the call, and restored if it fails. */
 void record_released(const void *block);
 void record_restored(const void *block);
 
-/*
- * The same of memory that the program maps itself: in front of munmap(2) and mremap(2) it is
- * unmapped, and if these fail it was kept.
- */
+/* The same for mappings: unmapped before munmap(2) and mremap(2), kept if these fail. */
 void record_mapped(const void *address, size_t size, struct walk_frame caller);
 void record_unmapped(const void *address, size_t size);
 void record_kept(const void *address, size_t size);
 
-/* Code is about to be unmapped, has been. */
+/* Before and after code is unmapped. */
 void record_closing(void);
 void record_closed(void);
 
-/* Whether any code that is known lies in these bytes. */
+/* Whether any listed code lies in these bytes. */
 bool record_is_code(const void *address, size_t size);

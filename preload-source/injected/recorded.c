@@ -14,7 +14,7 @@
 #include "preload-source/injected/recorded.h"
 #include "preload-source/injected/thread.h"
 
-/* Who has called the function that says this, which keeps a frame pointer (see meson.build). */
+/* The caller of the function that uses this, which has a frame pointer (see meson.build). */
 #define CALLER()                                                                                   \
 	((struct walk_frame){                                                                      \
 		.pc = (uint64_t)__builtin_return_address(0),                                       \
@@ -22,7 +22,7 @@
 		.fp = *(uint64_t *)__builtin_frame_address(0),                                     \
 	})
 
-/* Calls the allocator, and records the block that it gives. */
+/* Calls the allocator and records the block. */
 #define ALLOCATED(size, call)                                                                      \
 	do {                                                                                       \
 		struct walk_frame caller_ = CALLER();                                              \
@@ -46,7 +46,7 @@ void *recorded_malloc(size_t size)
 
 void *recorded_calloc(size_t n, size_t size)
 {
-	ALLOCATED(n * size, next.calloc(n, size)); /* if it overflows there is no block */
+	ALLOCATED(n * size, next.calloc(n, size)); /* on overflow there is no block */
 }
 
 void *recorded_aligned_alloc(size_t alignment, size_t size)
@@ -107,7 +107,7 @@ void recorded_free(void *block)
 	thread_leave();
 }
 
-/* A block of the pool goes to the allocator when it is resized. */
+/* Moves a pool block to the allocator. */
 static void *move_pooled(void *block, size_t size)
 {
 	void *moved = next.malloc(size);
@@ -119,8 +119,8 @@ static void *move_pooled(void *block, size_t size)
 }
 
 /*
- * The old block may be another thread's as soon as the allocator is called, so it goes first. A
- * size of 0 frees and gives nothing (glibc), or gives another block.
+ * The release is recorded first, as another thread may get the old block once the allocator is
+ * called. Size 0 frees and returns NULL (glibc), or returns another block.
  */
 static inline __attribute__((always_inline)) void *resize(void *block, size_t size,
 							  struct walk_frame caller)
@@ -159,7 +159,7 @@ void *recorded_reallocarray(void *block, size_t n, size_t size)
 	return resize(block, all, CALLER());
 }
 
-/* Where code goes other code may come: addresses do not mean the same any more. */
+/* Other code may be mapped where the library was, so code addresses change their meaning. */
 int recorded_dlclose(void *handle)
 {
 	bool is_recorded = thread_enter();
@@ -169,7 +169,7 @@ int recorded_dlclose(void *handle)
 		return next.dlclose(handle);
 	record_closing();
 	thread_leave();
-	result = next.dlclose(handle); /* what the library's destructors do is recorded */
+	result = next.dlclose(handle); /* allocations of the library's destructors are recorded */
 	record_closed();
 	return result;
 }
@@ -205,7 +205,7 @@ int recorded_mprotect(void *address, size_t size, int protection)
 	return next.mprotect(address, size, protection);
 }
 
-/* What a key denies a thread cannot be read, whatever the protection says (pkeys(7)). */
+/* A key may deny a thread reading, whatever the protection is (pkeys(7)). */
 int recorded_pkey_mprotect(void *address, size_t size, int protection, int key)
 {
 	if (!(protection & PROT_READ) || key > 0)
@@ -243,7 +243,7 @@ int recorded_munmap(void *address, size_t size)
 	return result;
 }
 
-/* What is moved goes as a whole and comes anew. */
+/* A moved mapping is recorded as unmapped as a whole and mapped anew. */
 void *recorded_mremap(void *address, size_t size, size_t new_size, int flags, void *new_address)
 {
 	struct walk_frame caller = CALLER();
@@ -272,9 +272,9 @@ void *recorded_mremap(void *address, size_t size, size_t new_size, int flags, vo
 }
 
 /*
- * Nothing of ours may be called from the moment on that the filter is there, and other threads may
- * be in the midst of it (SECCOMP_FILTER_FLAG_TSYNC): so it is announced before. Strict mode takes
- * the processor's counter from the thread as well (prctl(2), PR_SET_TSC).
+ * No system call of ours may be made once the filter is set, and other threads may be about to make
+ * one (SECCOMP_FILTER_FLAG_TSYNC), so filtered_begin() comes first. Strict mode also denies the
+ * thread the TSC (prctl(2), PR_SET_TSC).
  */
 int recorded_filter_by_prctl(int option, unsigned long a, unsigned long b, unsigned long c,
 			     unsigned long d)
@@ -310,7 +310,7 @@ long recorded_filter_by_syscall(long number, long a, long b, long c, long d, lon
 		thread_lose_clock();
 	filtered_begin();
 	result = next.syscall(number, a, b, c, d, e, 0);
-	/* A filter with a listener is answered with a descriptor; TSYNC with a thread's number. */
+	/* A filter with a listener returns a descriptor, TSYNC a thread's TID on failure. */
 	filtered_end(result >= 0);
 	if (result < 0)
 		thread.has_no_clock = had_no_clock;

@@ -8,27 +8,25 @@
 enum {
 	SETS = 1 << 15,	   /* a power of two */
 	WAYS = 8,	   /* a cache line */
-	SKIPPED_BITS = 20, /* of 16 MiB of memory in one piece */
+	SKIPPED_BITS = 20, /* an entry per 16 bytes: 16 MiB of contiguous memory */
 };
 
-/* A set that has been full once: some block of it may be missing, so that all its frees are told.
- */
+/* Marks a set that was full once: a block may be missing, so all its frees are recorded. */
 #define OVERFLOWED 1ULL
 
-/* Of one that is between release and restoration in this thread. */
+/* The recorded block that this thread has released last and may restore. */
 static __thread const void *released __attribute__((tls_model("initial-exec")));
 
-#define FULL UINT8_MAX /* it stays so */
+#define FULL UINT8_MAX /* permanent */
 
 uint8_t sampling_filter[SAMPLING_FILTER_SIZE] = { [0 ... SAMPLING_FILTER_SIZE - 1] = FULL };
 
 static uint64_t taken[SETS][WAYS] __attribute__((aligned(64)));
 
 /*
- * Where samples get rarer as rings get full, each block has been taken up to some time, so that
- * those are noted that were not: else the frees of all of them would fill the rings. What is at a
- * block's place tells it from all others of 48 bits; where it is another one's, which has come
- * since, the free is told.
+ * With HEAP_ADAPT all blocks are recorded up to some time, so the skipped ones are noted: else the
+ * frees of all of them would fill the rings. An entry's tag identifies a 48-bit address; if the
+ * entry of a later block has replaced it, the free is recorded.
  */
 static uint32_t skipped[1 << SKIPPED_BITS];
 
@@ -37,7 +35,7 @@ void sampling_begin(void)
 	size_t n = next_pool_used();
 
 	memset(sampling_filter, 0, sizeof(sampling_filter));
-	/* The allocator knows nothing of blocks of the pool, so that their frees must not pass. */
+	/* Pool blocks are not the allocator's, so their frees must not pass. */
 	for (size_t at = 0; at < n; at += NEXT_POOL_ALIGNMENT)
 		*sampling_filter_at(next_pool + at) = FULL;
 }
@@ -104,7 +102,7 @@ static uint32_t *skipped_at(const void *block)
 	return &skipped[(uint64_t)block >> 4 & ((1 << SKIPPED_BITS) - 1)];
 }
 
-/* Never 0, which is nobody's. */
+/* Never 0, which is an empty entry. */
 static uint32_t skipped_tag(const void *block)
 {
 	return (uint32_t)((uint64_t)block >> (SKIPPED_BITS + 4) << 4 | ((uint64_t)block & 15)) + 1;
@@ -115,7 +113,7 @@ static bool is_skipped(const void *block)
 	return __atomic_load_n(skipped_at(block), __ATOMIC_RELAXED) == skipped_tag(block);
 }
 
-/* The program's own order of allocating and freeing a block orders what is noted of it, too. */
+/* Needs no lock: the program orders allocation and free of a block itself. */
 static void note(const void *block, bool is_taken)
 {
 	if (!is_taken)
@@ -134,8 +132,8 @@ static uint64_t next_random(void)
 }
 
 /*
- * -ln(x) of x in (0, 1], without libm: the exponent, and of the mantissa m in [1, 2) the series of
- * 2 artanh((m - 1) / (m + 1)), to 1e-9.
+ * -ln(x) of x in (0, 1] without libm, to 1e-9: from the exponent, and for the mantissa m in [1, 2)
+ * by the series of 2 artanh((m - 1) / (m + 1)).
  */
 static double minus_log(double x)
 {
@@ -158,7 +156,7 @@ static double minus_log(double x)
 										    y2 / 15))))))));
 }
 
-/* The bytes up to the next sample; at least one. */
+/* Draws the bytes up to the next sample, at least one. */
 static int64_t draw(uint64_t mean)
 {
 	double uniform = ((next_random() >> 11) + 1) * (1.0 / (1ULL << 53)); /* (0, 1] */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Which allocations are recorded: all, or samples of them, as a Poisson process over the bytes that
- * a thread allocates (one of `size` is taken with the probability 1 - exp(-size / mean)). Blocks
- * that were taken are known by their addresses, so that the frees of all others cost nothing.
+ * Which allocations are recorded: all, or samples by a Poisson process over the bytes that a thread
+ * allocates (with probability 1 - exp(-size / mean)). The addresses of sampled blocks are kept, so
+ * that frees of all others cost nothing.
  */
 #pragma once
 
@@ -14,8 +14,8 @@
 enum { SAMPLING_FILTER_SIZE = 8192 }; /* a power of two */
 
 /*
- * How many blocks that were taken may be at an address: 0: none. Where everything is recorded, and
- * before that is known, all are full.
+ * A counting filter of sampled blocks by address; 0: none. All entries are full if everything is
+ * recorded, or as long as that is undecided.
  */
 extern uint8_t sampling_filter[SAMPLING_FILTER_SIZE];
 
@@ -25,7 +25,7 @@ static inline uint8_t *sampling_filter_at(const void *block)
 				(SAMPLING_FILTER_SIZE - 1)];
 }
 
-/* Whether an allocation is none of the sample; if so it has been counted. */
+/* Whether an allocation is skipped; if so, its bytes are counted. */
 static inline bool sampling_skips(size_t size)
 {
 	if (__builtin_expect(size >= (uint64_t)thread.bytes_left, 0))
@@ -34,19 +34,19 @@ static inline bool sampling_skips(size_t size)
 	return true;
 }
 
-/* Whether a block that goes was certainly not taken. */
+/* Whether a block that is freed was certainly not sampled. */
 static inline bool sampling_has_skipped(const void *block)
 {
 	return *sampling_filter_at(block) == 0;
 }
 
-/* Samples are taken in this process from now on: the filter is of use. */
+/* Enables the filter: this process is sampled from now on. */
 void sampling_begin(void);
 
-/* What follows in this ring stands for more, or for less. Without room it is told later. */
+/* Records the current mean for the records that follow. Without room this is deferred. */
 void sampling_emit(void);
 
-/* When there is a mean. */
+/* If sampling is on. */
 bool sampling_takes_slowly(const void *block, size_t size);
 bool sampling_has_slowly(const void *block);
 bool sampling_restores_slowly(const void *block);
@@ -57,13 +57,13 @@ static inline bool sampling_takes(const void *block, size_t size)
 	       sampling_takes_slowly(block, size);
 }
 
-/* Whether a block that goes was taken. */
+/* Whether a block that is freed was recorded. */
 static inline bool sampling_has(const void *block)
 {
 	return __builtin_expect(!connected.region->sampling, 1) || sampling_has_slowly(block);
 }
 
-/* The same of one that has not gone after all. */
+/* The same for a block that realloc(3) failed to resize. */
 static inline bool sampling_restores(const void *block)
 {
 	return __builtin_expect(!connected.region->sampling, 1) || sampling_restores_slowly(block);

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * AddressSanitizer ends a program in which another library comes first ("ASan runtime does not come
- * first in initial library list"), ThreadSanitizer's crashes. The dynamic linker has no way to let
- * a library go that was preloaded, so the program is executed once more without us, before anything
- * of it has run: this library's constructor is the first one (-z initfirst, meson.build). That is
- * so for however it was executed, and nothing has to be done in front of exec(3), where a program
- * may be between vfork(2) and its child.
+ * AddressSanitizer aborts a program in which another library comes first ("ASan runtime does not
+ * come first in initial library list"), ThreadSanitizer crashes. The dynamic linker cannot unload a
+ * preloaded library, so the program is executed once more without us, before any of its code has
+ * run: this library's constructor is the first one (-z initfirst, meson.build). That covers all
+ * ways of execution without a hook of exec(3), which a program may call in a child of vfork(2).
  *
- * Nothing may be called here that a sanitizer has a function of its own for (interceptors), as its
- * are not ready: system calls are made by hand.
+ * No function may be called here that sanitizers intercept, as they are not initialized: system
+ * calls are made directly.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -39,7 +38,7 @@ bool sanitizer_is_here(void)
 	return __asan_init || __hwasan_init || __lsan_init || __msan_init || __tsan_init;
 }
 
-/* What the kernel has told of the program (getauxval(3)); 0: nothing. */
+/* An entry of the auxiliary vector (getauxval(3)); 0: none. */
 static uint64_t find_auxiliary(char **variables, uint64_t type)
 {
 	const Elf64_auxv_t *entry;
@@ -62,8 +61,8 @@ static bool is_own_file(const char *path)
 }
 
 /*
- * The name by which the program was executed, after which the kernel calls the process, or else its
- * file's: a script's interpreter has the script's name, and what was executed by a descriptor none.
+ * The name by which the program was executed, after which the kernel names the process, or else the
+ * name of its file: a script's interpreter has the script's name, fexecve(3) gives none.
  */
 static const char *find_file(const char *executed, char room[static PATH_MAX])
 {
@@ -86,7 +85,7 @@ static void execute_again(void)
 	static struct environment environment;
 	char room[PATH_MAX], **variables = environment_variables(), **arguments;
 	const char *file = OWN_FILE;
-	bool is_by_hand; /* the dynamic linker was executed: it has none */
+	bool is_by_hand; /* the dynamic linker was executed as a command */
 
 	if (!variables)
 		return;
@@ -94,8 +93,7 @@ static void execute_again(void)
 	arguments = is_by_hand ? command_line_find() : environment_arguments();
 	if (!arguments)
 		return;
-	/* A filter that was there before has let the program be executed; what else is not known.
-	 */
+	/* An inherited filter has allowed execve(2); whether it allows more is unknown. */
 	if (environment_read(&environment) && !filtered_from_before(environment.n_filters)) {
 		file = find_file(is_by_hand ? arguments[0] : name_of_file(variables), room);
 		connection_send_sanitizer(&environment);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Programs with AddressSanitizer, ThreadSanitizer and the like: their runtime has to be in front of
- * everybody else, or the program ends. So such a program is begun again without us.
+ * AddressSanitizer, ThreadSanitizer and the like abort a program unless their runtime precedes all
+ * other libraries. So such a program is executed again without us.
  */
 #pragma once
 
 #include <stdbool.h>
 
-/* Whether the program, or a library that it has begun with, has one. */
+/* Whether the program, or a library that it was started with, has a sanitizer. */
 bool sanitizer_is_here(void);
 
 /*
- * Where there is one, executes the program again with us taken out of its environment, and does not
- * come back; before that the reader is told. It comes back where there is none, and where the
- * program cannot be executed again: then nothing is recorded.
+ * If there is a sanitizer, reports that to the reader and executes the program again without us in
+ * its environment. Returns if there is none, or if the program cannot be executed again: then
+ * nothing is recorded.
  */
 void sanitizer_step_aside(void);

@@ -11,18 +11,18 @@
 
 enum {
 	/*
-	 * Nothing else is mapped so near below the first stack's end: the kernel keeps 128 MiB free
-	 * for it (mmap_base() of arch/x86/mm/mmap.c, and its like elsewhere).
+	 * The kernel maps nothing else so near below the first stack's end: it keeps 128 MiB free
+	 * (mmap_base() of arch/x86/mm/mmap.c, and its like elsewhere).
 	 */
 	STACK_REACH = 64 << 20,
 	COPIED_FIRST = 4096, /* bytes: frames are mostly small */
 	PARTS = HEAP_RAW_BYTES_MAX / HEAP_PAGE + 1,
 };
 
-/* The stack pointer with which the kernel has started the process (glibc's dynamic linker). */
+/* The process's first stack pointer (set by glibc's dynamic linker). */
 extern void *__libc_stack_end __attribute__((weak));
 
-/* Before glibc 2.34 only programs with threads have it. */
+/* Before glibc 2.34 only programs with libpthread have these. */
 extern __typeof__(pthread_getattr_np) pthread_getattr_np __attribute__((weak));
 extern __typeof__(pthread_attr_getstack) pthread_attr_getstack __attribute__((weak));
 extern __typeof__(pthread_attr_destroy) pthread_attr_destroy __attribute__((weak));
@@ -68,7 +68,7 @@ struct stack_own stack_own_of_thread(uint32_t tid)
 	size_t size;
 	void *low;
 
-	/* Of the first thread it would read /proc/self/maps. */
+	/* For the first thread pthread_getattr_np() would read /proc/self/maps. */
 	if (!pthread_getattr_np || !pthread_attr_getstack || !pthread_attr_destroy ||
 	    is_of_first_stack((uint64_t)__builtin_frame_address(0)) || filtered_is() ||
 	    pthread_getattr_np(pthread_self(), &attributes))
@@ -94,21 +94,20 @@ void stack_view_begin(struct stack_view *view, const struct stack_own *own, uint
 	view->start = sp;
 	view->is_in_place = high != 0;
 	view->bytes = (const char *)sp;
-	/* What lies above the stack pointer in its page is there: we write to that page. */
+	/* The rest of the stack pointer's page is readable: we write to that page. */
 	view->size = high ? high - sp : HEAP_PAGE - sp % HEAP_PAGE;
 }
 
 /*
- * How much of it is in memory: a stack's pages are, as somebody has written to them. Any other page
- * may have to be provided first (userfaultfd(2), a file system of FUSE), and whoever does that may
- * wait for us.
+ * How many bytes up to the first page that is not in memory; the used pages of a stack are. Other
+ * pages may have to be provided (userfaultfd(2), FUSE) by a process that may wait for us.
  */
 static uint64_t find_present(uint64_t start, uint64_t size)
 {
 	unsigned char is_present[PARTS] = { 0 };
 	uint64_t page = start - start % HEAP_PAGE, n = 0;
 
-	/* Up to what is not mapped it answers, and fails. */
+	/* mincore(2) fails at unmapped memory, but answers for the pages before it. */
 	system_call(SYS_mincore, page, start + size - page, is_present);
 	while (n < PARTS && is_present[n] & 1)
 		n++;
@@ -116,9 +115,7 @@ static uint64_t find_present(uint64_t start, uint64_t size)
 	return page <= start ? 0 : page - start < size ? page - start : size;
 }
 
-/* A page of the target at a time: the kernel does not copy a part of one that it cannot copy all
- * of.
- */
+/* One part per page, as the kernel does not split a part (process_vm_readv(2)). */
 static uint64_t copy(const struct stack_view *view, uint64_t from, uint64_t size, void *to)
 {
 	struct iovec parts[PARTS], whole = { to, size };
@@ -148,7 +145,7 @@ bool stack_view_extend(struct stack_view *view, uint64_t size)
 	if (view->is_in_place || size > sizeof(view->copy) || filtered_is())
 		return false;
 	n = has + copy(view, has, wanted - has, view->copy + has);
-	if (n < view->size) /* the kernel does not copy: the page has to do */
+	if (n < view->size) /* the kernel refuses: the page must suffice */
 		return false;
 	view->bytes = view->copy;
 	view->size = n;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The stack of a call, from its stack pointer on. Nothing is read in place but a stack that cannot
- * go while we are on it: the thread's own, and the process's first. Any other (of a coroutine, of a
- * signal, of memory that has become one) is copied by the kernel, which fails where a read would
- * have killed the program. What was found out about such a stack holds for one call. (In
- * its page, above the stack pointer, anything can be read: we write there ourselves.)
+ * A call's stack, from its stack pointer on. Only stacks that cannot be unmapped while we run on
+ * them are read in place: the thread's own and the process's first one. Any other (of a coroutine,
+ * a signal, or memory that became a stack) is copied by the kernel, which fails where a read would
+ * kill the program; its bounds are found anew in each call. (Above the stack pointer all of its
+ * page is readable: we write there ourselves.)
  */
 #pragma once
 
@@ -13,46 +13,45 @@
 
 #include "preload-source/shared/heap-ring.h"
 
-/* What a thread may read in place: its own stack. */
+/* The stack that a thread may read in place: its own. */
 struct stack_own {
-	uint64_t low, high; /* both 0: it is not known, or lost */
+	uint64_t low, high; /* both 0: unknown */
 	uint32_t tid;
-	bool has_first; /* the process's first stack, too, while that is whole */
-	bool is_lost;	/* for good: a part of it was taken away, maybe by another thread */
+	bool has_first; /* the process's first stack, too, unless that is lost */
+	bool is_lost;	/* permanent: a part was unmapped or protected, maybe by another thread */
 };
 
 struct stack_view {
 	uint64_t start;	   /* the stack pointer */
-	uint64_t size;	   /* bytes from there on that can be read, so far */
-	const char *bytes; /* where they are: in place, or in `copy` */
-	bool is_in_place;  /* there will not be more */
-	uint32_t tid;	   /* of the thread that it is the stack of */
+	uint64_t size;	   /* bytes readable from there on, so far */
+	const char *bytes; /* these bytes: in place, or in `copy` */
+	bool is_in_place;  /* `size` is final */
+	uint32_t tid;	   /* of the stack's thread */
 	char copy[HEAP_RAW_BYTES_MAX] __attribute__((aligned(8)));
 };
 
-/* The stack that the C library has given this thread; asks it, and may allocate. */
+/* The stack that the C library gave this thread. Calls the C library, which may allocate. */
 struct stack_own stack_own_of_thread(uint32_t tid);
 
 /*
- * A program takes memory away that may be a part of a stack, as guards between coroutines that it
- * has put there: that one is not read in place any more. Whether it is of this one.
+ * Marks the stack as lost, so that it is not read in place any more, if memory that the program
+ * unmaps or protects is a part of it (such as guards between coroutines on it). Whether it is.
  */
 bool stack_own_lose(struct stack_own *own, const void *address, uint64_t size);
 
-/* Whether it is so near that it may be of this thread's stack, whose bounds are not known. */
+/* Whether memory is near enough to be part of this thread's stack, if its bounds are unknown. */
 bool stack_is_near(const void *address, uint64_t size);
 
-/* The same of the first stack, or something else has come to lie where only that was to be. */
+/* The same for the first stack, also if other memory was mapped where only that stack should be. */
 void stack_lose_first(const void *address, uint64_t size);
 
-/* Before the first read of a call. `own` is this thread's. */
+/* Must precede the first read of a call. `own` is this thread's. */
 void stack_view_begin(struct stack_view *view, const struct stack_own *own, uint64_t sp);
 
-/* Has the kernel copy more, so that `size` bytes can be read; false: that many are not to be had.
- */
+/* Has the kernel copy more, so that `size` bytes are readable; false: so many are not. */
 bool stack_view_extend(struct stack_view *view, uint64_t size);
 
-/* A word of the stack; false: it is none of what can be read. */
+/* Reads a word of the stack; false: it is not readable. */
 static inline bool stack_view_word(struct stack_view *view, uint64_t address, uint64_t *ret)
 {
 	uint64_t end = address - view->start + sizeof(*ret);

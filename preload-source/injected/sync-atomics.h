@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * For compilers that do not have the __atomic functions (gcc before 4.7): what is used of them, by
- * their older ones (gcc manual, "__sync Builtins"), each of which is a full barrier. The build
- * includes it before all else.
+ * For compilers without the __atomic functions (gcc before 4.7): those that we use, by the __sync
+ * ones (gcc manual, "__sync Builtins"), each a full barrier. The build includes this first.
  */
 #pragma once
 
@@ -19,7 +18,7 @@
 #define __ATOMIC_ACQ_REL 0
 #define __ATOMIC_SEQ_CST 0
 
-/* Some of what is read may not be written, so that no exchange does. */
+/* Not by an exchange, as some of the memory that is read is read-only. */
 #define __atomic_load_n(at, order)                                                                 \
 	({                                                                                         \
 		__typeof__(*(at)) value_ =                                                         \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A system call itself, where the C library's function for it may be another library's by now: one
- * of a sanitizer that is not ready, or one that the user preloads and that does more than is said.
- * Gives what the kernel gives: -errno if it fails; errno(3) stays as it is.
+ * A raw system call, as the C library's function may be another library's: one of a sanitizer that
+ * is not initialized, or of a preloaded library that does more. Returns the kernel's result, -errno
+ * if it fails; errno(3) is unchanged.
  */
 #pragma once
 
@@ -25,5 +25,5 @@ static inline long system_call_of_six(long number, long a, long b, long c, long 
 #define SYSTEM_CALL_PICK(number, a, b, c, d, e, f, ...)                                            \
 	system_call_of_six(number, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
 
-/* Up to six arguments, numbers or pointers; the kernel does not look at those that are missing. */
+/* Up to six arguments, numbers or pointers; the kernel ignores those that are missing. */
 #define system_call(number, ...) SYSTEM_CALL_PICK(number, __VA_ARGS__, 0, 0, 0, 0, 0, 0)

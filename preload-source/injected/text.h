@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What is needed of string(3), where those functions may be a sanitizer's that is not ready. */
+/* What we need of string(3), whose functions may be those of an uninitialized sanitizer. */
 #pragma once
 
 #include <stddef.h>
@@ -14,7 +14,7 @@ static inline size_t text_size(const char *text)
 	return size;
 }
 
-/* What stands behind a prefix; NULL: the text begins with something else. */
+/* The text after a prefix; NULL: it begins with something else. */
 static inline const char *text_behind(const char *text, const char *prefix)
 {
 	while (*prefix && *text == *prefix) {
@@ -24,7 +24,7 @@ static inline const char *text_behind(const char *text, const char *prefix)
 	return *prefix ? NULL : text;
 }
 
-/* The number that a text begins with, behind blanks; 0: none. */
+/* The number that a text begins with, after blanks; 0: none. */
 static inline uint64_t text_number(const char *text)
 {
 	uint64_t number = 0;

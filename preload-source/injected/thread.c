@@ -14,11 +14,11 @@
 #include "preload-source/injected/system-call.h"
 
 enum {
-	CLAIM_AGAIN = 1024, /* calls after no ring was to be had */
-	WAIT_MS = 100,	    /* at a time */
+	CLAIM_AGAIN = 1024, /* calls between requests for a ring */
+	WAIT_MS = 100,	    /* per futex(2) call */
 };
 
-/* Of each ring's thread, or the last one that it had. */
+/* Of each ring's current or last thread. */
 static struct stack_own stacks[HEAP_RINGS_MAX];
 
 __thread struct thread thread __attribute__((tls_model("initial-exec")));
@@ -48,13 +48,12 @@ static struct heap_ring *claim(uint32_t tid, uint32_t *ret_i)
 	return NULL;
 }
 
-/* Before glibc 2.34 only programs with threads have it. */
+/* Before glibc 2.34 only programs with libpthread have it. */
 extern __typeof__(pthread_getcpuclockid) pthread_getcpuclockid __attribute__((weak));
 
 /*
- * Our number; 0: it is not known. Where the kernel may not be asked, the C library has it in the
- * clock of the thread's CPU time (the bits of such clocks: MAKE_THREAD_CPUCLOCK of
- * include/linux/posix-timers.h).
+ * The thread's TID; 0: unknown. Under a seccomp filter it is taken from the clock ID of the
+ * thread's CPU time (MAKE_THREAD_CPUCLOCK of include/linux/posix-timers.h).
  */
 static uint32_t find_tid(void)
 {
@@ -68,7 +67,7 @@ static uint32_t find_tid(void)
 	return ~(clock >> KIND_BITS);
 }
 
-/* The reader gives rings of threads that have ended back when it is asked. */
+/* A request makes the reader free the rings of exited threads. */
 static struct heap_ring *claim_patiently(uint32_t *ret_i)
 {
 	uint32_t tid = find_tid();
@@ -79,7 +78,7 @@ static struct heap_ring *claim_patiently(uint32_t *ret_i)
 	return ring;
 }
 
-/* Says whose the ring is from here on. */
+/* Records the thread that the ring belongs to from here on. */
 static void emit_thread(void)
 {
 	uint64_t *record = thread_reserve(HEAP_THREAD_WORDS);
@@ -98,7 +97,7 @@ static bool attach(void)
 
 	if (!connection_is_recording())
 		return false;
-	ring = filtered_has_clock() ? claim_patiently(&i) : NULL; /* each record has its time */
+	ring = filtered_has_clock() ? claim_patiently(&i) : NULL; /* each record needs a time */
 	if (!ring) {
 		__atomic_fetch_add(&connected.region->n_unrecorded, 1, __ATOMIC_RELAXED);
 		return false;
@@ -117,7 +116,7 @@ static bool attach(void)
 		.random = connected.region->seed ^ (uint64_t)ring->owner * 0x9e3779b97f4a7c15ULL,
 		.emitted = heap_lost_of(ring),
 	};
-	/* What the scratch remembers is of this ring, but perhaps not of the process as it is. */
+	/* The scratch belongs to the ring, but may be outdated. */
 	thread_forget();
 	emit_thread();
 	if (connected.region->sampling)
@@ -131,7 +130,7 @@ bool thread_attach(void)
 	bool is_attached;
 
 	thread.where = THREAD_RECORDING;
-	thread.ring = NULL; /* that of another epoch is not mapped, perhaps: we were forked */
+	thread.ring = NULL; /* the ring of another epoch may be unmapped: we were forked */
 	is_attached = attach();
 	thread.where = THREAD_OUTSIDE;
 	errno = error;
@@ -139,9 +138,9 @@ bool thread_attach(void)
 }
 
 /*
- * Before main() can limit what calls may be made: at its first allocation it may be too late. We
- * are the first to be called, so that what stands in front of us, as a sanitizer that is linked
- * statically, is not ready yet: then it has to wait.
+ * Attaches before main() can set a seccomp filter: the first allocation may come too late. Our
+ * constructor is the first, so an allocator in front of us (a sanitizer that is linked statically)
+ * is not initialized yet; then attaching has to wait.
  */
 static __attribute__((constructor)) void attach_early(void)
 {
@@ -150,7 +149,7 @@ static __attribute__((constructor)) void attach_early(void)
 		thread_leave();
 }
 
-/* Any thread's: guards between coroutines in one may be set by another. */
+/* All threads' stacks, as one thread may set guards between coroutines of another. */
 void thread_lose_stacks(const void *address, size_t size)
 {
 	bool is_own = !thread.stack && stack_is_near(address, size);
@@ -213,7 +212,7 @@ static void wait_for_room(uint32_t n)
 	__atomic_store_n(&ring->lost.blocked_ns, ring->lost.blocked_ns + waited, __ATOMIC_RELAXED);
 }
 
-/* Tells what was lost where it was, now that there is room; false: there is not. */
+/* Records what was lost at this place, once there is room; false: no room. */
 static bool emit_lost(void)
 {
 	struct heap_lost lost = heap_lost_of(thread.ring);
@@ -224,7 +223,7 @@ static bool emit_lost(void)
 	    lost.n_freed == thread.emitted.n_freed)
 		return true;
 	if (at + HEAP_LOST_WORDS > HEAP_RING_WORDS)
-		return true; /* with the next record */
+		return true; /* deferred: the record would cross the ring's end */
 	if (!has_room(HEAP_LOST_WORDS))
 		return false;
 	record[0] = (uint64_t)HEAP_RECORD_LOST << HEAP_KIND_SHIFT | thread_time();
@@ -237,7 +236,7 @@ static bool emit_lost(void)
 	return true;
 }
 
-/* Goes on at the beginning if the end is too near. Whoever calls has made sure of the room. */
+/* Skips to the ring's beginning if its end is too near. The caller has checked the room. */
 static void skip_end(uint32_t n)
 {
 	uint32_t at = thread.head & (HEAP_RING_WORDS - 1);
@@ -265,7 +264,7 @@ uint64_t *thread_reserve_slowly(uint32_t n)
 		wait_for_room(needed);
 	errno = error;
 	thread.has_given_up = !has_room(needed) || !emit_lost();
-	/* The record of what was lost has taken some of it. */
+	/* The LOST record may have taken some of the room. */
 	left = HEAP_RING_WORDS - (thread.head & (HEAP_RING_WORDS - 1));
 	if (thread.has_given_up || !has_room(n > left ? left + n : n))
 		return NULL;

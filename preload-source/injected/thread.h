@@ -7,46 +7,45 @@
 
 enum {
 	THREAD_OUTSIDE,
-	THREAD_RECORDING,  /* in code of ours */
-	THREAD_ALLOCATING, /* in the allocator, which may call itself by the names that we have
-			      taken */
+	THREAD_RECORDING,  /* in our code */
+	THREAD_ALLOCATING, /* in the allocator, which may call our hooks itself */
 };
 
 struct thread {
-	uint32_t epoch; /* of the connection that all else belongs to */
+	uint32_t epoch; /* connection.epoch that all other fields belong to */
 	uint32_t where; /* THREAD_… */
 	struct heap_ring *ring;
 	struct scratch *scratch;
-	struct stack_own *stack;  /* that the thread was given; others may tell that it is lost */
-	bool has_lost_stack;	  /* for good, with any ring */
-	uint64_t head, tail;	  /* of the ring: ours, and where the reader was when last looked */
-	int64_t bytes_left;	  /* until the next sample: calls of fewer pass unseen */
-	int64_t noted_bytes_left; /* the same where each is seen, as it is to be noted */
+	struct stack_own *stack;  /* the thread's own; other threads may mark it as lost */
+	bool has_lost_stack;	  /* permanent, with any ring */
+	uint64_t head, tail;	  /* of the ring: our head, and the reader's tail as last read */
+	int64_t bytes_left;	  /* until the next sample: smaller calls are skipped */
+	int64_t noted_bytes_left; /* the same with HEAP_ADAPT, where all calls are noted */
 	uint64_t random;
-	uint64_t sampling;	  /* as last told */
-	struct heap_lost emitted; /* of the ring's, in a record */
-	uint32_t n_refused;	  /* calls since no ring was to be had */
-	bool has_given_up;	  /* on room, until a quarter of the ring is free; or for good: */
-	bool has_no_clock;	  /* a record needs its time */
+	uint64_t sampling;	  /* the mean as last recorded */
+	struct heap_lost emitted; /* the ring's losses that are recorded */
+	uint32_t n_refused;	  /* calls that found no ring */
+	bool has_given_up;	  /* drops records until a quarter of the ring is free */
+	bool has_no_clock;	  /* drops records for good, as each needs a time */
 };
 
-/* What only the writer of a ring needs. It outlives threads, as the ring does. */
+/* Private data of a ring's writer. It outlives threads, as the ring does. */
 struct scratch {
 	struct walker walker;
-	uint64_t stacks[HEAP_SLOTS]; /* by slot: the hash of its stack, 0: none */
-	uint32_t generation;	     /* of heap_region, that all of it holds for */
+	uint64_t stacks[HEAP_SLOTS]; /* by slot: hash of its stack, 0: none */
+	uint32_t generation;	     /* heap_region.generation that all of it is valid for */
 };
 
 extern __thread struct thread thread __attribute__((tls_model("initial-exec")));
 
-/* Gets a ring for this thread, if it is to have one. */
+/* Claims a ring for this thread; false: it is not recorded, or there is no ring. */
 bool thread_attach(void);
 
-/* Whether this call is to be recorded: then thread_leave() follows. */
+/* Whether to record this call; if so, thread_leave() must follow. */
 static inline bool thread_enter(void)
 {
 	if (__builtin_expect(thread.where != THREAD_OUTSIDE, 0)) {
-		/* The allocator calls itself; or a signal handler has come in between. */
+		/* The allocator called itself (not counted), or a signal handler interrupted us. */
 		if (thread.where == THREAD_RECORDING && thread.ring)
 			thread.ring->n_nested++;
 		return false;
@@ -74,7 +73,7 @@ static inline void thread_recording(void)
 	thread.where = THREAD_RECORDING;
 }
 
-/* Room for a record of so many words, behind what is committed; NULL: there is none. */
+/* Space for a record of `n` words after the committed ones; NULL: no room. */
 uint64_t *thread_reserve_slowly(uint32_t n);
 
 static inline uint64_t *thread_reserve(uint32_t n)
@@ -92,7 +91,7 @@ static inline uint64_t *thread_reserve(uint32_t n)
 /* Wakes the reader if the ring is a third full. */
 void thread_look_how_full(void);
 
-/* The reader sees it from here on. */
+/* Publishes the record to the reader. */
 static inline void thread_commit(uint32_t n)
 {
 	uint64_t was = thread.head;
@@ -103,23 +102,23 @@ static inline void thread_commit(uint32_t n)
 		thread_look_how_full();
 }
 
-/* Memory that may be a part of any stack cannot be read from now on, or is another one. */
+/* Marks stacks as lost that may contain this memory, as it becomes unreadable or other memory. */
 void thread_lose_stacks(const void *address, size_t size);
 
-/* What the scratch remembers of code may not hold any more. */
+/* Clears the scratch, as code may have been unmapped. */
 void thread_forget(void);
 
-/* The processor's counter may not be read here any more: from now on all is counted as lost. */
+/* The thread may not read the TSC any more: from now on its calls are counted as lost. */
 void thread_lose_clock(void);
 
 uint64_t thread_monotonic(void);
 
-/* The time of a record: not before what came before it in the program. */
+/* The time of a record: not before what precedes it in program order. */
 static inline uint64_t thread_time(void)
 {
 #ifdef __x86_64__
 	if (__builtin_expect(connected.region->clock == HEAP_CLOCK_TSC, 1)) {
-		/* Else it may be read before what is in front of it has happened (Intel SDM 2B). */
+		/* RDTSC alone may execute before earlier instructions (Intel SDM 2B). */
 		__builtin_ia32_lfence();
 		return __builtin_ia32_rdtsc() & HEAP_TIME_MASK;
 	}

@@ -7,19 +7,19 @@
 
 enum {
 	WORD = sizeof(uint64_t),
-	FRAME_RECORD = 2 * WORD, /* at a frame pointer: the caller's, and the return address */
+	FRAME_RECORD = 2 * WORD, /* the caller's frame pointer, and the return address */
 };
 
-/* What there is to do at a pc. */
+/* How to find the caller at a pc. */
 enum walk_kind {
-	KIND_NONE,	/* a free place of the cache */
+	KIND_NONE,	/* an empty entry of the cache */
 	KIND_BY_SP,	/* the CFA is sp + cfa_offset, the return address below it */
 	KIND_BY_FP,	/* fp + cfa_offset */
-	KIND_WIDE,	/* the table's own rule says it */
-	KIND_END,	/* it has no caller */
-	KIND_BARE,	/* no information covers it */
+	KIND_WIDE,	/* by the table's own rule */
+	KIND_END,	/* no caller */
+	KIND_BARE,	/* no unwind information */
 	KIND_ANONYMOUS, /* memory of a JIT compiler */
-	KIND_UNKNOWN,	/* nothing is known to be mapped there */
+	KIND_UNKNOWN,	/* not in the list of mappings */
 	KIND_RAW,	/* none of these */
 };
 
@@ -29,7 +29,7 @@ enum walk_fp {
 	FP_UNDEFINED,
 };
 
-/* The stack pointer with which the kernel has started the process (glibc's dynamic linker). */
+/* The process's first stack pointer (set by glibc's dynamic linker). */
 extern void *__libc_stack_end __attribute__((weak));
 
 void walk_forget(struct walker *walker)
@@ -39,7 +39,7 @@ void walk_forget(struct walker *walker)
 	walker->n_links = 0;
 }
 
-/* The list is replaced while it is read, or not: `version` tells. */
+/* The list may be replaced while it is read: then `is_valid` is false. */
 static bool find_in_list(uint64_t code, struct heap_mapping *ret, bool *is_valid)
 {
 	const struct heap_mappings *mappings = connected.mappings;
@@ -75,7 +75,7 @@ static bool is_listed(uint64_t code, struct heap_mapping *ret)
 	return find_in_list(code, ret, &is_valid) && is_valid;
 }
 
-/* What is mapped at an address of code; the reader is asked if it is not known. */
+/* Finds the mapping of a code address, after a request to the reader if the list lacks it. */
 static bool find_mapping(uint64_t code, struct heap_mapping *ret)
 {
 	return is_listed(code, ret) || (connection_ask() && is_listed(code, ret));
@@ -89,7 +89,7 @@ static const struct unwind_rule *find_in_table(const struct heap_mapping *mappin
 	return unwind_table_find(&table, code - mapping->start + mapping->offset);
 }
 
-/* Whether a rule of the table needs nothing but the stack and the frame pointer. */
+/* Whether a table's rule needs only the stack and the frame pointer. */
 static bool is_wide(const struct unwind_rule *rule)
 {
 	return (rule->cfa == UNWIND_CFA_SP || rule->cfa == UNWIND_CFA_FP ||
@@ -99,7 +99,7 @@ static bool is_wide(const struct unwind_rule *rule)
 		rule->fp == UNWIND_VALUE_AT_CFA || rule->fp == UNWIND_VALUE_AT_FP);
 }
 
-/* The rule in the few bytes that the cache has for it. */
+/* Packs a rule into a cache entry. */
 static void pack(const struct unwind_rule *rule, struct walk_rule *ret)
 {
 	bool is_plain = (rule->cfa == UNWIND_CFA_SP || rule->cfa == UNWIND_CFA_FP) &&
@@ -130,7 +130,7 @@ static void pack(const struct unwind_rule *rule, struct walk_rule *ret)
 
 static void look_up_rule(uint64_t pc, struct walk_rule *ret)
 {
-	/* Nobody is asked twice: it is looked for again when there is another list. */
+	/* Only one request is made per pc; a new list is searched again. */
 	bool was_asked = ret->pc == pc && ret->kind == KIND_UNKNOWN;
 	const struct unwind_rule *rule;
 	struct heap_mapping mapping;
@@ -175,7 +175,7 @@ static inline struct walk_rule *find_rule(struct walker *walker, uint64_t pc)
 	return rule;
 }
 
-/* A step on the way out: the caller of `link->frame`, and where that was read. */
+/* Finishes a step: reads the caller of `link->frame`, and keeps where it was read. */
 static bool step_to(struct walker *walker, struct walk_link *link, uint64_t cfa, uint64_t pc_at,
 		    uint64_t fp_at, struct walk_frame *caller)
 {
@@ -186,7 +186,7 @@ static bool step_to(struct walker *walker, struct walk_link *link, uint64_t cfa,
 	       caller->pc > 1 && (!fp_at || stack_view_word(&walker->stack, fp_at, &caller->fp));
 }
 
-/* By the table's own rule, which reads what the packed ones do not. */
+/* Steps by the table's own rule, where the packed form does not suffice. */
 static bool step_widely(struct walker *walker, struct walk_link *link, struct walk_frame *caller)
 {
 	const struct walk_frame *frame = &link->frame;
@@ -213,7 +213,7 @@ static bool step_widely(struct walker *walker, struct walk_link *link, struct wa
 	else if (rule->fp == UNWIND_VALUE_AT_FP)
 		fp_at = frame->fp + rule->fp_offset;
 	caller->fp = rule->fp == UNWIND_VALUE_UNDEFINED ? 0 : frame->fp;
-	/* What it has popped already is not told by a realigned frame (see live-unwinder). */
+	/* A realigned frame may already have popped the frame pointer (see live-unwinder). */
 	if (rule->fp == UNWIND_VALUE_AT_FP && fp_at - frame->sp >= cfa - frame->sp)
 		return false;
 	return step_to(walker, link, cfa, cfa + rule->return_address_offset, fp_at, caller);
@@ -234,8 +234,8 @@ static inline bool step(struct walker *walker, const struct walk_rule *rule, str
 }
 
 /*
- * Code of a JIT compiler is left by the frame pointer, as live-unwinder does it: as long as that
- * goes up and leads to code.
+ * Steps out of JIT-compiled code by the frame pointer, as live-unwinder does: as long as it
+ * increases and leads to code.
  */
 static bool step_by_frame_pointer(struct walker *walker, struct walk_link *link,
 				  struct walk_frame *caller)
@@ -256,10 +256,7 @@ static inline bool holds(struct walker *walker, uint64_t address, uint64_t value
 	return stack_view_word(&walker->stack, address, &word) && word == value;
 }
 
-/*
- * Whether a link's caller is found where it was. The outermost has none: that it ends there is
- * said by its address alone.
- */
+/* Whether a link's caller is unchanged. The outermost one has none: its pc alone ends the stack. */
 static inline bool still_holds(struct walker *walker, const struct walk_link *link,
 			       const struct walk_link *outer)
 {
@@ -269,8 +266,8 @@ static inline bool still_holds(struct walker *walker, const struct walk_link *li
 }
 
 /*
- * How many of the last stack's frames, from the outermost on, are frames of this one, given that
- * the one at `i` is. What lies in between is put to the fresh ones.
+ * Link `i` is a frame of this stack. true: all its callers are unchanged. Otherwise link `n_links`
+ * has a new caller, and the links inside it become fresh ones.
  */
 static bool match(struct walker *walker, uint32_t i, uint32_t *n_fresh)
 {
@@ -282,7 +279,7 @@ static bool match(struct walker *walker, uint32_t i, uint32_t *n_fresh)
 		walker->n_links = first + 1;
 		return true;
 	}
-	/* These are entered as before; the outermost of them has another caller now. */
+	/* The callers of these are unchanged; link `i` has another caller now. */
 	for (uint32_t k = first; k > i; k--) {
 		if (*n_fresh == WALK_DEPTH_MAX)
 			break;
@@ -298,7 +295,7 @@ static inline uint64_t hash_frame(uint64_t hash, uint64_t pc)
 	return hash ^ hash >> 29;
 }
 
-/* What is too deep is kept as far as there is room for it, and not used again. */
+/* Drops the outermost frames of a stack that is too deep, which is not reused. */
 static void skip_outermost(struct walker *walker, uint32_t n)
 {
 	walker->n_links -= n;
@@ -307,7 +304,7 @@ static void skip_outermost(struct walker *walker, uint32_t n)
 	walker->end = HEAP_END_FRAME_LIMIT;
 }
 
-/* Puts the fresh frames on what is left of the last stack. */
+/* Adds the fresh frames to what is left of the last stack. */
 static enum walk_outcome finish(struct walker *walker, uint32_t n_fresh, uint32_t end)
 {
 	uint64_t hash;
@@ -333,7 +330,7 @@ static enum walk_outcome give_up(struct walker *walker)
 	return WALK_RAW;
 }
 
-/* No information covers the last frame. It is complete where the kernel has started the process. */
+/* Without unwind information a stack is complete only at the process's first stack pointer. */
 static uint32_t end_of_bare(const struct walk_frame *frame)
 {
 	return &__libc_stack_end && frame->sp == (uint64_t)__libc_stack_end
@@ -376,7 +373,7 @@ enum walk_outcome walk(struct walker *walker, const struct stack_own *own, struc
 			break;
 		case KIND_ANONYMOUS:
 			if (!step_by_frame_pointer(walker, link, &frame)) {
-				/* For what the memory holds, which nobody keeps an eye on. */
+				/* This end depends on memory that the links do not check. */
 				walker->is_volatile = true;
 				walker->n_links = 0;
 				return finish(walker, n_fresh + 1, HEAP_END_NO_UNWIND_INFO);

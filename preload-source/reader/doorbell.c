@@ -10,7 +10,7 @@
 
 static uint32_t *words(const struct doorbell *doorbell)
 {
-	return doorbell->memory.bytes; /* how often it was rung; whether anybody listens */
+	return doorbell->memory.bytes; /* number of rings; whether a ring wakes us */
 }
 
 static void *sleep_at(void *arg)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What traced programs wake us with: a word in shared memory, on which a thread of ours sleeps
- * (futex(2)), and an eventfd that it writes to, for poll(2). Programs need no descriptor for that.
+ * How traced programs wake us without a descriptor: a thread of ours sleeps on a word in shared
+ * memory (futex(2)) and writes to an eventfd for poll(2).
  */
 #pragma once
 
@@ -12,15 +12,15 @@
 
 struct doorbell {
 	struct shared_memory memory;
-	int fd; /* readable when it has rung */
+	int fd; /* eventfd, readable after a ring */
 	pthread_t thread;
 	bool has_thread, must_end;
 };
 
-/* What others can ring, and the thread that listens. 0 or -errno. */
+/* Makes the shared memory; starts the thread. 0 or -errno. */
 int doorbell_make(struct doorbell *doorbell);
 int doorbell_hang(struct doorbell *doorbell);
 void doorbell_deinit(struct doorbell *doorbell);
 
-/* It is heard from here on, until it has rung once. */
+/* Enables the doorbell for one ring. */
 void doorbell_listen(struct doorbell *doorbell);

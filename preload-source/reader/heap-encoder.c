@@ -47,7 +47,7 @@ void heap_encoder_forget_look(struct heap_encoder_process *process)
 	process->generation = HEAP_ENCODER_NO_GENERATION;
 }
 
-/* Mappings with this number and higher ones were not there in a generation. */
+/* The number from which on mappings did not exist yet in a generation; 0: unknown generation. */
 static uint32_t find_bound(const struct heap_encoder_process *process, uint32_t generation)
 {
 	uint32_t i = generation & (HEAP_ENCODER_LOOKS - 1);
@@ -57,7 +57,7 @@ static uint32_t find_bound(const struct heap_encoder_process *process, uint32_t 
 	return process->looks[i].generation == generation ? process->looks[i].next_mapping : 0;
 }
 
-/* A frame whose code is not there any more, or has come later, is an address and nothing else. */
+/* A frame whose code was unmapped, or mapped later, has an address and no mapping. */
 static struct wire_frame make_frame(const struct heap_encoder *encoder,
 				    const struct mapping_table *mappings, uint64_t address,
 				    uint32_t bound)
@@ -68,7 +68,7 @@ static struct wire_frame make_frame(const struct heap_encoder *encoder,
 	if (!mapping || mapping->number >= bound)
 		return frame;
 	frame.mapping = mapping->number;
-	/* Of such code only the frame pointer leads to the next one. */
+	/* Anonymous code is left by the frame pointer only. */
 	if (images_is_memory(encoder->processes->images, mapping->image))
 		frame.flags = WIRE_frame_flags_FRAME_POINTER;
 	return frame;
@@ -98,7 +98,7 @@ static int put_stack(struct heap_encoder *encoder, const struct heap_encoder_pro
 
 	for (uint32_t i = 0; i < record->n; i++)
 		frames[i] = make_frame(encoder, mappings, record->words[i], bound);
-	frames[record->n - 1].flags = 0; /* it has no caller */
+	frames[record->n - 1].flags = 0; /* the outermost frame has no caller */
 	if (stack.end == WIRE_stack_end_COMPLETE && has_unproved_step(&stack.frames))
 		stack.end = WIRE_stack_end_UNPROVED;
 	return stage_put(encoder->stage, WIRE_RECORD_heap_stack, &stack);
@@ -123,7 +123,7 @@ int heap_encoder_stack(struct heap_encoder *encoder, const struct heap_encoder_p
 	return put_stack(encoder, process, record, time);
 }
 
-/* The code of a raw stack may have gone since: what is there now is none of it. */
+/* Emits only the caller's address, as code of a raw stack of another generation may be unmapped. */
 static int put_outdated(struct heap_encoder *encoder, const struct heap_encoder_process *process,
 			const struct ring_record *record, uint64_t time)
 {
@@ -143,7 +143,7 @@ int heap_encoder_raw(struct heap_encoder *encoder, const struct heap_encoder_pro
 		     const struct ring_record *record, uint32_t tid, uint64_t time,
 		     uint32_t *ret_number)
 {
-	/* DWARF's numbers of what a call keeps, as heap-ring.h has them (psABI x86-64, 3.36). */
+	/* DWARF's numbers of HEAP_RAW_REGISTERS, in their order (psABI x86-64, 3.36). */
 	static const uint8_t kept[HEAP_RAW_REGISTERS] = { 16, 7, 6, 3, 12, 13, 14, 15 };
 	const struct arch *arch = arch_host();
 	uint64_t registers[ARCH_REGISTERS_MAX] = { 0 };
@@ -165,7 +165,7 @@ int heap_encoder_raw(struct heap_encoder *encoder, const struct heap_encoder_pro
 		registers[arch->sample_index[kept[i]]] = record->registers[i];
 	++*encoder->n_raw;
 	r = stage_put(encoder->stage, WIRE_RECORD_heap_sample, &sample);
-	/* The writer borrows the stack, and the next record takes its place. */
+	/* The writer borrows the stack bytes, which the next record overwrites. */
 	return r < 0 ? r : wire_writer_flush(&encoder->stage->writer);
 }
 

@@ -13,7 +13,7 @@ void mapped_ranges_deinit(struct mapped_ranges *ranges)
 	*ranges = (struct mapped_ranges){ 0 };
 }
 
-/* The first that ends behind an address. */
+/* The first range that ends after an address. */
 static size_t find(const struct mapped_ranges *ranges, uint64_t address)
 {
 	return BINARY_SEARCH(i, 0, ranges->n, ranges->list[i].end <= address);

@@ -4,7 +4,7 @@
 
 #include "preload-source/reader/mapping-encoder.h"
 
-/* Whole pages; what a hostile program says may go beyond all addresses. */
+/* Rounds to whole pages. A hostile program's size may exceed all addresses, so it is masked. */
 static struct mapped_range range_of(const struct heap_event *event)
 {
 	uint64_t page = sysconf(_SC_PAGESIZE), size = event->size & HEAP_ADDRESS_MASK;
@@ -26,7 +26,7 @@ static int emit(const struct mapping_encoder *self, enum heap_event_kind kind,
 	return heap_encoder_event(self->encoder, self->process, &event);
 }
 
-/* Adds a range and tells of it; an empty one is none. */
+/* Adds a range and emits it; ignores an empty one. */
 static int map(const struct mapping_encoder *self, enum heap_event_kind kind,
 	       struct mapped_range range, const struct heap_event *when)
 {
@@ -46,7 +46,7 @@ static struct mapped_range overlap(struct mapped_range range, struct mapped_rang
 	return range;
 }
 
-/* Each mapping that has pages in a range is told to have gone, then what remains of it. */
+/* Emits each mapping with pages in a range as unmapped, then what remains of it. */
 static int unmap(const struct mapping_encoder *self, struct mapped_range gone,
 		 const struct heap_event *when)
 {
@@ -69,7 +69,7 @@ static int unmap(const struct mapping_encoder *self, struct mapped_range gone,
 	return r;
 }
 
-/* What the last call was to unmap is there still. */
+/* The thread's last unmapping failed: its ranges remain. */
 static int keep(const struct mapping_encoder *self, const struct heap_event *when)
 {
 	int r = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * mmap(2), munmap(2) and mremap(2) work on any pages; what is told are mappings as they were made,
- * and what remains of them. Whatever is mapped, unmaps what was there.
+ * mmap(2), munmap(2) and mremap(2) work on any pages; emitted are mappings as they were made, and
+ * what remains of them. A new mapping unmaps what it overlaps.
  */
 #pragma once
 
@@ -16,8 +16,8 @@ struct mapping_encoder {
 };
 
 /*
- * Tells what a record of a ring (MAPPED, UNMAPPED, KEPT) means; the rest of `event` is as of any
- * other. 0; -ENOSPC: there are too many mappings, and it is not told; -errno.
+ * Emits what a ring's MAPPED, UNMAPPED or KEPT record means, with the time and thread of `event`.
+ * 0; -ENOSPC: too many mappings, so this one is not emitted; -errno.
  */
 int mapping_encoder_take(const struct mapping_encoder *self, enum heap_record kind,
 			 const struct heap_event *event);

@@ -8,7 +8,7 @@
 
 enum { MASK = HEAP_RING_WORDS - 1 };
 
-/* A word of the ring, once. */
+/* Reads a word of the ring exactly once. */
 static uint64_t word_at(const struct ring_reader *reader, uint64_t position)
 {
 	return __atomic_load_n(&reader->ring->words[position & MASK], __ATOMIC_RELAXED);
@@ -31,7 +31,7 @@ enum ring_outcome ring_reader_look(struct ring_reader *reader)
 
 	if (reader->is_broken)
 		return RING_E_BROKEN;
-	/* It goes up, and no further than we have given room. */
+	/* The head only grows, and not beyond the free space. */
 	if (head - reader->position > HEAP_RING_WORDS || head < reader->end)
 		return break_off(reader);
 	reader->end = head;
@@ -45,8 +45,7 @@ bool ring_reader_is_due(const struct ring_reader *reader)
 	return !reader->is_broken && head - reader->position >= HEAP_RING_DUE;
 }
 
-/* How many words a record of this kind has besides those that it counts itself; 0: none is known.
- */
+/* Words of a record besides those that it counts itself; 0: unknown kind. */
 static uint32_t fixed_words(enum heap_record kind)
 {
 	switch (kind) {
@@ -80,7 +79,7 @@ static void copy_words(const struct ring_reader *reader, uint64_t from, uint64_t
 	memcpy(ret, &reader->ring->words[from & MASK], n * sizeof(*ret));
 }
 
-/* A record's own count of what follows its fixed words; false: it is too large. */
+/* Parses the first word of a stack; false: a count or slot is out of range. */
 static bool parse_stack(struct ring_record *record, uint64_t first)
 {
 	record->n = first & 0xffff;
@@ -164,7 +163,7 @@ enum ring_outcome ring_reader_next(struct ring_reader *reader, struct ring_recor
 	}
 	fixed = fixed_words(ret->kind);
 	if (left > until_end)
-		left = until_end; /* no record goes over the end */
+		left = until_end; /* no record crosses the end */
 	if (!fixed || fixed > left || !parse_fixed(reader, first, ret) || ret->n > left - fixed)
 		return break_off(reader);
 	copy_words(reader, reader->position + fixed, room, ret->n);

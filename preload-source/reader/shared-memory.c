@@ -25,7 +25,7 @@ int shared_memory_make(struct shared_memory *ret, const char *name, uint64_t siz
 	if (bytes == MAP_FAILED)
 		return -errno;
 	if (writers == SHARED_WITH_READERS)
-		seals |= F_SEAL_FUTURE_WRITE; /* our own mapping stays as it is */
+		seals |= F_SEAL_FUTURE_WRITE; /* our own mapping stays writable */
 	if (fcntl(fd, F_ADD_SEALS, seals) < 0) {
 		r = -errno;
 		munmap(bytes, size);

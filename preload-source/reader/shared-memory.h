@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Memory that is shared with traced programs: ours, of a size that nobody can change, and what only
- * we write to nobody else can write to.
+ * Memory shared with traced programs: of a fixed size; if only we write to it, sealed against
+ * writes.
  */
 #pragma once
 
 #include <stdint.h>
 
 enum shared_memory_writers {
-	SHARED_WITH_WRITERS, /* who has the descriptor may write */
-	SHARED_WITH_READERS, /* nobody but us */
+	SHARED_WITH_WRITERS, /* any process with the descriptor may write */
+	SHARED_WITH_READERS, /* only we may write */
 };
 
 struct shared_memory {

@@ -36,7 +36,7 @@ void shared_tables_deinit(struct shared_tables *shared)
 	free(shared->free_lists);
 }
 
-/* Room for so many bytes; -ENOSPC: there is none. */
+/* Allocates bytes of the memory. 0; -ENOSPC: no room. */
 static int allocate(struct shared_tables *shared, uint64_t size, uint64_t *ret)
 {
 	uint64_t at = (shared->used + ALIGNMENT - 1) & ~(uint64_t)(ALIGNMENT - 1);
@@ -68,12 +68,12 @@ int shared_tables_add_list(struct shared_tables *shared, uint64_t *ret_offset)
 
 void shared_tables_remove_list(struct shared_tables *shared, uint64_t offset)
 {
-	/* Without memory to note it, its place is lost. */
+	/* Without memory for the entry, the list's place is leaked. */
 	if (GROWING_LIST_MAKE_ROOM(shared->free_lists, shared->n_free_lists) == 0)
 		shared->free_lists[shared->n_free_lists++] = offset;
 }
 
-/* Copies a table to where programs see it. */
+/* Copies a table to the shared memory. */
 static void publish_table(struct shared_tables *shared, const struct unwind_table *table,
 			  struct shared_table *ret)
 {
@@ -86,7 +86,7 @@ static void publish_table(struct shared_tables *shared, const struct unwind_tabl
 	ret->kind = HEAP_MAPPING_TABLE;
 }
 
-/* From disk if it is there, else made now: the program waits. */
+/* Loads a table from the cache, or compiles it while the program waits. */
 static void make_table(struct shared_tables *shared, const struct elf_image *file,
 		       struct shared_table *ret)
 {
@@ -114,7 +114,7 @@ static void make_table(struct shared_tables *shared, const struct elf_image *fil
 	unwind_bytes_deinit(&bytes);
 }
 
-/* What is known of an image; UNKNOWN: its stacks go to live-unwinder. */
+/* Describes an image; UNKNOWN: live-unwinder unwinds its stacks. */
 static struct shared_table describe(struct shared_tables *shared, uint64_t image)
 {
 	struct shared_table described = { .kind = HEAP_MAPPING_UNKNOWN };
@@ -150,7 +150,7 @@ static struct shared_table find_table(struct shared_tables *shared, uint64_t ima
 	return described;
 }
 
-/* The image server opens files beside us. 0 or -errno of the output. */
+/* Waits for the image server, which opens files concurrently. 0 or -errno of the output. */
 static int wait_for_files(struct shared_tables *shared, const struct mapping_table *mappings)
 {
 	uint64_t until =
@@ -182,7 +182,7 @@ int shared_tables_update(struct shared_tables *shared, uint64_t offset,
 
 	if (r < 0)
 		return r;
-	MAPPING_TABLE_EACH(mapping, mappings) /* while the old list can still be read */
+	MAPPING_TABLE_EACH(mapping, mappings) /* makes tables while the old list is still valid */
 	find_table(shared, mapping->image);
 	__atomic_store_n(&list->version, version + 1, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_RELEASE);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What traced programs look their rules up in: the unwind tables of images, each once for all
- * programs, and a list of mappings for each process. Programs can only read it.
+ * Where traced programs look up unwind rules: unwind tables of images, shared by all programs, and
+ * a list of mappings per process. Programs can only read it.
  */
 #pragma once
 
@@ -14,8 +14,7 @@
 
 enum {
 	SHARED_TABLES_IMAGES_MAX = 1 << 16,
-	SHARED_TABLES_OPEN_MS =
-		2000, /* the image server is given so long for the files of a process */
+	SHARED_TABLES_OPEN_MS = 2000, /* timeout of the image server for the files of a process */
 };
 
 struct shared_table {
@@ -32,7 +31,7 @@ struct shared_tables {
 	struct pair_map by_image; /* (image, 0) → index of `tables` */
 	struct shared_table *tables;
 	size_t n_tables;
-	uint64_t *free_lists; /* offsets of lists that no process has any more */
+	uint64_t *free_lists; /* offsets of unused lists */
 	size_t n_free_lists;
 };
 
@@ -40,13 +39,10 @@ struct shared_tables {
 int shared_tables_init(struct shared_tables *shared, struct stage *stage, struct images *images);
 void shared_tables_deinit(struct shared_tables *shared);
 
-/* A list for a process, by its offset in the memory. 0; -ENOSPC: there are too many; -ENOMEM. */
+/* Makes a process's list at an offset of the memory. 0; -ENOSPC: no room. */
 int shared_tables_add_list(struct shared_tables *shared, uint64_t *ret_offset);
 void shared_tables_remove_list(struct shared_tables *shared, uint64_t offset);
 
-/*
- * Fills a list, and makes the tables that it needs; `answers` is how much was wanted. 0 or -errno
- * of the output.
- */
+/* Fills a list and makes its tables; `answers`: heap_region.wanted. 0 or -errno of the output. */
 int shared_tables_update(struct shared_tables *shared, uint64_t list,
 			 const struct mapping_table *mappings, uint32_t answers);

@@ -6,8 +6,8 @@
 #include "preload-source/reader/time-map.h"
 
 /*
- * The kernel takes the counter only where it runs evenly and alike on all processors, and gives it
- * up when it finds otherwise (Documentation/virt/kvm/x86/timekeeping.rst).
+ * The kernel uses the TSC only if it has a constant rate and is the same on all CPUs, and drops it
+ * when it finds otherwise (Documentation/virt/kvm/x86/timekeeping.rst).
  */
 enum heap_clock time_map_best_clock(void)
 {

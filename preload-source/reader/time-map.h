@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * From the clock of a ring's records to CLOCK_MONOTONIC: both are read at each look, and what lies
- * between two looks is interpolated. So nothing has to be known of the processor's frequency.
+ * Converts times of a ring's clock to CLOCK_MONOTONIC: both clocks are read at each look, and times
+ * between two looks are interpolated. So the TSC's frequency need not be known.
  */
 #pragma once
 
@@ -13,8 +13,8 @@
 struct time_map {
 	enum heap_clock clock;
 	uint64_t from, to;	 /* of the ring's clock, at the last two looks */
-	uint64_t from_ns, to_ns; /* of CLOCK_MONOTONIC, at the same */
-	uint64_t scale;		 /* nanoseconds a tick << 32 */
+	uint64_t from_ns, to_ns; /* of CLOCK_MONOTONIC, at the same looks */
+	uint64_t scale;		 /* nanoseconds per tick << 32 */
 };
 
 static inline uint64_t time_map_now(enum heap_clock clock)
@@ -26,7 +26,7 @@ static inline uint64_t time_map_now(enum heap_clock clock)
 	return clock_now(CLOCK_MONOTONIC);
 }
 
-/* A new look. */
+/* Reads both clocks. */
 static inline void time_map_look(struct time_map *map)
 {
 	map->from = map->to;
@@ -38,7 +38,7 @@ static inline void time_map_look(struct time_map *map)
 			     (map->to - map->from);
 }
 
-/* Of a time at or before the last look; what is older than the one before is of that one. */
+/* Converts a time up to the last look; times before the previous look are clamped to it. */
 static inline uint64_t time_map_ns(const struct time_map *map, uint64_t time)
 {
 	uint64_t passed = time > map->from ? time - map->from : 0;
@@ -46,5 +46,5 @@ static inline uint64_t time_map_ns(const struct time_map *map, uint64_t time)
 	return map->from_ns + (uint64_t)((unsigned __int128)passed * map->scale >> 32);
 }
 
-/* What the machine has: whether the kernel itself keeps time by the processor's counter. */
+/* The TSC if the kernel itself keeps time by it, else CLOCK_MONOTONIC. */
 enum heap_clock time_map_best_clock(void);

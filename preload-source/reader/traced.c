@@ -76,8 +76,8 @@ struct traced *traced_free(struct traced *traced)
 }
 
 /*
- * The clock of the output never goes back, and no record's time is before the last look but one:
- * which records are late, only the clock of the rings says.
+ * Output times never decrease, and time_map_ns() clamps times before the previous look, so late
+ * records are recognized by the rings' clock only.
  */
 static uint64_t pass_time(struct traced *traced, struct heap_encoder *encoder, uint64_t time)
 {
@@ -108,7 +108,7 @@ static int emit_lost(struct traced *traced, struct heap_encoder *encoder, uint32
 	int r = heap_encoder_flush(encoder);
 
 	stage_miss(encoder->stage, "ring-full",
-		   lost->n_allocated + lost->n_freed); /* each has a limit */
+		   lost->n_allocated + lost->n_freed); /* no overflow: each is limited */
 	stage_miss(encoder->stage, "unheard", n_calls);
 	*counters_get(&encoder->stage->counters, "heap", "blocked-ms") +=
 		lost->blocked_ns / NANOSECONDS_A_MILLISECOND;
@@ -130,7 +130,7 @@ static int take_lost(struct traced *traced, struct heap_encoder *encoder, struct
 	return 0;
 }
 
-/* What is no event: stacks, and what is said of the ring itself. */
+/* Handles records that are no events: stacks, and records about the ring itself. */
 static int take_other(struct traced *traced, struct heap_encoder *encoder, struct traced_ring *ring)
 {
 	const struct ring_record *record = &ring->next;
@@ -166,19 +166,19 @@ static bool is_event(enum heap_record kind)
 	return kind >= HEAP_RECORD_ALLOCATED && kind <= HEAP_RECORD_KEPT;
 }
 
-/* Whether the process wants its mappings to be looked at again. */
+/* Whether the process has requested a reread of its mappings since the last one. */
 static bool is_behind(const struct traced *traced)
 {
 	return __atomic_load_n(&traced->region->wanted, __ATOMIC_ACQUIRE) != traced->looked_at;
 }
 
-/* The next event of a ring into its `next`, if there is one. What is in front of it is told. */
+/* Reads a ring's next event into `next`, if there is one, and handles the records before it. */
 static int advance(struct traced *traced, struct heap_encoder *encoder, struct traced_ring *ring)
 {
 	int r = 0;
 
 	ring->has_next = false;
-	/* In a raw stack any code may be, also what has come since the last look. */
+	/* A raw stack may have any code, even code mapped since the last reread. */
 	while (r == 0 &&
 	       !(ring_reader_peek(&ring->reader) == HEAP_RECORD_RAW && is_behind(traced)) &&
 	       ring_reader_next(&ring->reader, &ring->next, encoder->words) == RING_OK) {
@@ -191,7 +191,7 @@ static int advance(struct traced *traced, struct heap_encoder *encoder, struct t
 	return r;
 }
 
-/* A mapping more than can be kept in mind is lost, and what becomes of it, too. */
+/* A mapping over MAPPED_RANGES_MAX is counted as lost, and its unmapping is not emitted. */
 static int hand_out_mapping(struct traced *traced, struct heap_encoder *encoder,
 			    struct traced_ring *ring, const struct heap_event *event)
 {
@@ -229,7 +229,7 @@ static int hand_out(struct traced *traced, struct heap_encoder *encoder, struct 
 	return heap_encoder_event(encoder, &traced->process, &event);
 }
 
-/* Puts the first ring where its event belongs: mostly the two that take turns change places. */
+/* Moves the first ring to its place in the order; mostly it swaps with the second one. */
 static void sort_first(struct traced_ring **rings, uint32_t n)
 {
 	struct traced_ring *first = rings[0];
@@ -240,7 +240,7 @@ static void sort_first(struct traced_ring **rings, uint32_t n)
 	rings[i] = first;
 }
 
-/* The rings that have an event, the oldest one's first: how many these are. */
+/* Sorts the rings that have an event, oldest first. Returns their number. */
 static uint32_t sort_by_time(struct traced_ring *const *rings, uint32_t n, struct traced_ring **ret)
 {
 	uint32_t n_sorted = 0, first = HEAP_RINGS_MAX;
@@ -255,7 +255,7 @@ static uint32_t sort_by_time(struct traced_ring *const *rings, uint32_t n, struc
 	return n_sorted;
 }
 
-/* Looks at each ring that has something; how many these are. */
+/* Collects the rings with records, with the first event of each read. 0 or -errno. */
 static int look(struct traced *traced, struct heap_encoder *encoder, struct traced_ring **ret,
 		uint32_t *ret_n)
 {
@@ -278,7 +278,7 @@ static int look(struct traced *traced, struct heap_encoder *encoder, struct trac
 	return r;
 }
 
-/* How many calls more there were that found no ring, or came while another one was recorded. */
+/* New calls that found no ring, or that interrupted a recording. */
 static uint64_t count_unrecorded(struct traced *traced)
 {
 	uint64_t n = forgery_count_on(traced, &traced->region->n_unrecorded, &traced->n_unrecorded);
@@ -286,7 +286,7 @@ static uint64_t count_unrecorded(struct traced *traced)
 	for (uint32_t i = 0; i < HEAP_RINGS_MAX; i++) {
 		struct traced_ring *ring = &traced->rings[i];
 
-		if (ring->stacks) /* else it was never used */
+		if (ring->stacks) /* else the ring was never used */
 			n += forgery_count_on(traced, &ring->reader.ring->n_nested,
 					      &ring->n_nested);
 	}
@@ -300,15 +300,15 @@ static int emit_unrecorded(struct traced *traced, struct heap_encoder *encoder)
 	return n ? emit_lost(traced, encoder, 0, &(struct heap_lost){ 0 }, n) : 0;
 }
 
-/* Of what a look has found. */
+/* Whether the ring was three quarters full at the last look. */
 static bool is_nearly_full(const struct ring_reader *reader)
 {
 	return reader->end - reader->ring->tail > HEAP_RING_WORDS / 4 * 3;
 }
 
 /*
- * Samples get rarer if some ring has come near to its end although all that is in it was sampled as
- * now: where it is from before, what was done about it is still to be seen.
+ * Halves the sampling rate if a ring is nearly full although it was filled at the current rate. A
+ * ring filled at an older rate does not show the effect of the last change.
  */
 static void adapt(struct traced *traced, struct traced_ring *const *rings, uint32_t n)
 {
@@ -325,7 +325,7 @@ static void adapt(struct traced *traced, struct traced_ring *const *rings, uint3
 	}
 }
 
-/* Whether a ring has not been read to its end because of a raw stack. */
+/* Whether a ring was not read to its end because of a raw stack. */
 static bool has_raw_left(struct traced_ring *const *rings, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
@@ -334,7 +334,7 @@ static bool has_raw_left(struct traced_ring *const *rings, uint32_t n)
 	return false;
 }
 
-/* Hands out all events up to the time of the look, those of all rings in order. */
+/* Emits the events of all rings by time, up to the time of this drain. */
 static int merge(struct traced *traced, struct heap_encoder *encoder,
 		 struct traced_ring *const *rings, uint32_t n_rings)
 {
@@ -401,7 +401,7 @@ int traced_name_threads(struct traced *traced, struct processes *processes)
 	int r = 0;
 
 	traced->has_new_threads = false;
-	if (traced->own_pid != traced->process.pid) /* its TIDs are not ours to ask for */
+	if (traced->own_pid != traced->process.pid) /* TIDs of another PID namespace */
 		return 0;
 	for (uint32_t i = 0; i < HEAP_RINGS_MAX && r == 0; i++) {
 		struct traced_ring *ring = &traced->rings[i];
@@ -430,7 +430,7 @@ static bool has_thread(uint32_t pid, uint32_t tid)
 
 void traced_recycle(struct traced *traced)
 {
-	if (traced->own_pid != traced->process.pid) /* its TIDs are not ours to ask for */
+	if (traced->own_pid != traced->process.pid) /* TIDs of another PID namespace */
 		return;
 	for (uint32_t i = 0; i < HEAP_RINGS_MAX; i++) {
 		struct traced_ring *ring = &traced->rings[i];
@@ -443,7 +443,7 @@ void traced_recycle(struct traced *traced)
 	}
 }
 
-/* What no record has told: the ring was full to the end. */
+/* Emits losses without a LOST record: the ring was full to the end. */
 static int emit_rest(struct traced *traced, struct heap_encoder *encoder,
 		     const struct traced_ring *ring, const struct heap_lost *lost)
 {
@@ -460,16 +460,16 @@ static int emit_rest(struct traced *traced, struct heap_encoder *encoder,
 
 int traced_finish(struct traced *traced, struct heap_encoder *encoder)
 {
-	/* What is mapped cannot be looked at any more. */
+	/* The mappings cannot be reread any more. */
 	uint32_t wanted = __atomic_load_n(&traced->region->wanted, __ATOMIC_ACQUIRE);
 	int r = traced_drain(traced, encoder, wanted);
 
-	if (r == -EAGAIN) /* it is alive: another thread has wanted more */
+	if (r == -EAGAIN) /* still running: another thread has made a request */
 		r = traced_drain(traced, encoder,
 				 __atomic_load_n(&traced->region->wanted, __ATOMIC_ACQUIRE));
 	if (r == -EAGAIN)
 		r = 0;
-	/* What that has read was written before now. */
+	/* All records read so far were written before this look. */
 	time_map_look(&traced->time_map);
 	forgery_find_times_ahead(traced);
 	if (!__atomic_load_n(&traced->region->n_claims, __ATOMIC_RELAXED))

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A traced process: its rings, merged in the order of their times.
+ * A traced process: its rings, merged by time.
  *
- * A free is committed before the block can be another thread's, so when an allocation is seen to
- * have happened before a moment, all that has led to it was committed by then. Each look therefore
- * takes the time first, then how far each ring is, and hands out what is older than that time: no
- * block is ever told to be had before the free that has made it free.
+ * A free is committed before another thread can get the block, so all that led to an allocation was
+ * committed by the allocation's time. Each drain therefore reads the clock first and then the
+ * rings' heads, and emits what is older than that time: no block is emitted as allocated again
+ * before the free that released it.
  */
 #pragma once
 
@@ -16,34 +16,34 @@
 #include "preload-source/reader/ring-reader.h"
 #include "preload-source/reader/time-map.h"
 
-/* What is done with a process's rings. */
+/* Options of recording a process. */
 struct traced_policy {
 	enum heap_when_full when_full;
 	uint64_t block_ns, sampling;
 	uint32_t max_frames;
 	enum traced_classes {
 		TRACED_BLOCKS,
-		TRACED_BLOCKS_AND_MAPPINGS, /* that the program makes itself */
+		TRACED_BLOCKS_AND_MAPPINGS, /* mappings that the program makes itself */
 	} classes;
 };
 
 struct traced_ring {
 	struct ring_reader reader;
-	uint32_t *stacks; /* by slot: their numbers; NULL: the ring was never used */
-	uint32_t raw;	  /* number of the last raw one */
+	uint32_t *stacks; /* stack numbers by slot; NULL: the ring was never used */
+	uint32_t raw;	  /* number of the last raw stack */
 	uint32_t tid;
-	char name[PROC_NAME_MAX];      /* of that thread, as it was told */
-	uint64_t n_nested;	       /* of the ring's, that have been told */
-	uint64_t interval;	       /* between samples */
-	struct mapped_ranges unmapped; /* last, until it is known whether that has failed */
-	struct heap_lost emitted;      /* by its records */
+	char name[PROC_NAME_MAX];      /* of that thread, as last emitted */
+	uint64_t n_nested;	       /* the ring's count when last read */
+	uint64_t interval;	       /* mean bytes between samples */
+	struct mapped_ranges unmapped; /* by the last call, which may still fail */
+	struct heap_lost emitted;      /* sum of the ring's LOST records */
 	bool has_next;		       /* an event waits in `next` */
 	struct ring_record next;
 };
 
-/* A process that is let in. */
+/* An accepted process. */
 struct traced_process {
-	uint32_t pid, own_pid; /* what it itself takes for its PID */
+	uint32_t pid, own_pid; /* own_pid: in its own PID namespace */
 	int pid_fd, maps_fd;
 };
 
@@ -51,57 +51,53 @@ struct traced {
 	struct traced *next;
 	struct heap_encoder_process process;
 	int pid_fd;
-	int maps_fd;	     /* of the program that it runs now (process-opener.h), or -errno */
-	uint32_t n_replaced; /* how often it was seen to run another one */
-	uint32_t own_pid;    /* what the process itself takes for its PID */
+	int maps_fd;	     /* maps of its current program (process-opener.h), or -errno */
+	uint32_t n_replaced; /* checks that found another program running */
+	uint32_t own_pid;    /* in its own PID namespace */
 	struct shared_memory memory;
 	struct heap_region *region;
 	enum heap_when_full when_full;
-	uint64_t list; /* of its mappings, in `published` */
+	uint64_t list; /* offset of its list of mappings in the shared tables */
 	struct time_map time_map;
-	uint64_t last_time; /* of the latest event that was handed out, by the rings' clock */
-	uint64_t last_ns;   /* of what was handed out */
-	uint32_t looked_at; /* how much was wanted when its mappings were looked at last */
+	uint64_t last_time; /* of the latest emitted event, by the rings' clock */
+	uint64_t last_ns;   /* of the output, which never decreases */
+	uint32_t looked_at; /* region->wanted at the last reread of its mappings */
 	uint64_t n_unrecorded;
-	/* Mean bytes between samples, at first and as we have set it last: others may write there.
-	 */
+	/* Mean bytes between samples, first and last set: the program can write the region's. */
 	uint64_t first_sampling, sampling;
-	uint64_t n_bytes; /* allocated in all */
-	bool is_forged;	  /* what cannot be was told: somebody writes to the rings */
+	uint64_t n_bytes; /* allocated in total */
+	bool is_forged;	  /* impossible data was found: the program wrote to the rings */
 	bool is_forged_emitted;
-	bool has_new_threads; /* whose names have not been read */
+	bool has_new_threads; /* whose names were not read so far */
 	struct mapped_ranges mapped;
 	struct traced_ring rings[HEAP_RINGS_MAX];
 };
 
-/*
- * Makes the memory of a process. `pid_fd` and `maps_fd` (or -errno) are taken over in any case. 0
- * or -errno.
- */
+/* Makes a process's shared memory. Owns both descriptors, even on failure. 0 or -errno. */
 int traced_begin(const struct traced_process *process, const struct traced_policy *policy,
 		 struct traced **ret);
 struct traced *traced_free(struct traced *traced);
 
 /*
- * Hands out what is there up to now. 0 or -errno of the output; -EAGAIN: it has come to a raw
- * stack, and what is mapped has to be looked at first, as it is wanted more than `looked_at`.
+ * Emits all records up to now. 0 or -errno of the output; -EAGAIN: it stopped at a raw stack, as
+ * the process requested a reread of its mappings after request `looked_at`.
  */
 int traced_drain(struct traced *traced, struct heap_encoder *encoder, uint32_t looked_at);
 
-/* Whether it is to be looked at at once: it wants something, or a ring is a third full. */
+/* Whether to drain at once: the process has a request, or a ring is a third full. */
 bool traced_is_due(const struct traced *traced);
 
-/* How samples get rarer: the mean bytes between them behind this one. */
+/* The next larger mean of bytes between samples. */
 static inline uint64_t traced_next_sampling(uint64_t sampling)
 {
 	return sampling ? sampling * 2 : HEAP_ADAPT_FIRST;
 }
 
-/* Tells names of threads that are new, or that they have given themselves since. */
+/* Emits names of new threads, and changed names. */
 int traced_name_threads(struct traced *traced, struct processes *processes);
 
-/* Gives rings back whose threads have ended. */
+/* Frees drained rings whose threads have exited. */
 void traced_recycle(struct traced *traced);
 
-/* Tells what is lost of rings that were never drained to their end. 0 or -errno of the output. */
+/* Drains the rings a last time and emits losses without a record. 0 or -errno of the output. */
 int traced_finish(struct traced *traced, struct heap_encoder *encoder);

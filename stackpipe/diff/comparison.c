@@ -11,7 +11,7 @@
 #include "profile/recorder.h"
 #include "stackpipe/input.h"
 
-/* What the stage at the end of the pipeline fills in: it has no other way to know. */
+/* Filled in by the stage at the pipeline's end, whose callbacks have no other way to find them. */
 static struct comparison *reading;
 static struct compared_side *reading_side;
 
@@ -52,7 +52,7 @@ static int take_functions(const struct counts *counts, const struct counts *samp
 	return 0;
 }
 
-/* Functions of one name are one here: the next build may have them in another file. */
+/* Merges functions of one name, as the next build may have them in another file. */
 static int take_profile(const struct profile *profile, struct view view)
 {
 	const struct counts_filter filter = { .view = view, .has_waiters = true },

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * stackpipe diff: what has changed between two recordings, by function, in the time that each took
- * (or what else was counted). With --shares they are made comparable where they are not as long as
- * each other; with -o, a page shows them.
+ * stackpipe diff: change between two recordings by function, in time or what else was counted.
+ * --shares makes recordings of different lengths comparable; -o writes a page that compares them.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -23,10 +22,10 @@ enum { KEY_JSON = 0x100, KEY_FORCE, KEY_SHARES, KEY_VIEW };
 
 enum { ROWS_DEFAULT = 25 };
 
-/* How often a change that is none is larger than what is shown as chance: one time in twenty. */
+/* Standard deviations shown as chance: one of twenty changes by chance alone is larger. */
 #define CHANCE_DEVIATIONS 1.96
 
-/* Lengths that differ by more make sums of time mean something else. */
+/* Recordings whose lengths differ by more than this fraction get a caution. */
 #define LENGTH_TOLERANCE 0.1
 
 struct diff {
@@ -89,7 +88,7 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
-/* What of an amount is shown: percents, milliseconds, or as many as it is. */
+/* Converts an amount for display: percent with --shares, milliseconds for time, else unchanged. */
 static double shown(const struct diff *diff, const uint64_t *amounts, int side)
 {
 	const struct compared_side *all = &diff->comparison.sides[side];
@@ -104,7 +103,7 @@ static double change(const struct diff *diff, const uint64_t *amounts)
 	return shown(diff, amounts, 1) - shown(diff, amounts, 0);
 }
 
-/* How much chance alone may have changed: so many samples may have been others. */
+/* The change that sampling alone may cause, from the numbers of samples (Poisson). */
 static double chance(const struct diff *diff, const struct compared_function *function)
 {
 	double variance = 0;
@@ -161,7 +160,7 @@ static void print_head(const struct diff *diff)
 		       100.0 * ((double)sides[1].sum - sides[0].sum) / sides[0].sum);
 }
 
-/* What can be misunderstood of what follows. */
+/* Warns of what may be misread in the table. */
 static void print_caution(const struct diff *diff)
 {
 	const struct compared_side *sides = diff->comparison.sides;
@@ -175,7 +174,7 @@ static void print_caution(const struct diff *diff)
 		puts("Shares: where one function takes more, those of all others fall.");
 }
 
-/* Of itself: what was nothing before is new. */
+/* Prints the relative change; "new" if the function had nothing before. */
 static void print_relative(const struct diff *diff, const uint64_t *amounts)
 {
 	double before = shown(diff, amounts, 0);
@@ -247,7 +246,7 @@ static int print(struct diff *diff)
 	return fflush(stdout) == 0 || errno == EPIPE ? STAGE_EXIT_OK : STAGE_EXIT_FAILED;
 }
 
-/* Another of our commands, as a part of this one. */
+/* Runs `stackpipe convert` in this process. */
 static int convert(const char *from, const char *to, const char *base, bool is_forced)
 {
 	const char *words[] = { "convert", "-q", from, to, NULL, NULL, NULL, NULL };
@@ -262,7 +261,7 @@ static int convert(const char *from, const char *to, const char *base, bool is_f
 	return command_convert(n, (char **)words);
 }
 
-/* The page of the first one is what the second one's is compared with. */
+/* Makes a page of the first recording, as the base of the second one's page. */
 static int make_page(const struct diff *diff)
 {
 	char base[] = "/tmp/stackpipe-base-XXXXXX.html";
@@ -281,7 +280,7 @@ static int make_page(const struct diff *diff)
 	return status;
 }
 
-/* Time and cycles, say, cannot be told apart by a number. */
+/* Refuses views of different units, e.g. time and cycles. */
 static int check_units(const struct comparison *comparison)
 {
 	const struct compared_side *sides = comparison->sides;

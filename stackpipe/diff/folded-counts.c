@@ -27,7 +27,7 @@ static struct folded_function *find(struct folded_counts *counts, const char *na
 	return NULL;
 }
 
-/* The first name is the thread's. */
+/* The first name of a line is the thread's and is skipped. */
 static int add_line(struct folded_counts *counts, char *line, uint64_t n, int side)
 {
 	struct folded_function *function = NULL;

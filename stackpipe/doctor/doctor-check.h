@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One question of stackpipe doctor: whether a pipeline runs here. */
+/* One check of stackpipe doctor: whether a pipeline runs on this machine. */
 #pragma once
 
 #include <stdio.h>
@@ -8,15 +8,15 @@
 
 enum doctor_answer {
 	DOCTOR_YES,
-	DOCTOR_NO,     /* it can be done without */
-	DOCTOR_BROKEN, /* it cannot: stackpipe fails here */
+	DOCTOR_NO,     /* the check is optional */
+	DOCTOR_BROKEN, /* the check is required: stackpipe does not work here */
 };
 
-/* Adds a stage: its name and its arguments, up to NULL. 0 or -ENOMEM. */
+/* Adds a stage: its name and arguments, NULL-terminated. 0 or -ENOMEM. */
 int doctor_add_stage(struct pipeline *pipeline, const char *const *words);
 
-/* Runs it with its messages in `log`, and its stream nowhere. An exit status. */
+/* Runs a pipeline, its messages to `log`, its output discarded. Returns an exit status. */
 int doctor_try(struct pipeline *pipeline, FILE *log);
 
-/* The answer to "can it …?", and below it what was said, but for the name of who has said it. */
+/* Prints the answer to "can it …?", and below it the lines of `log`, which may be NULL. */
 void doctor_print(enum doctor_answer answer, const char *what, FILE *log);

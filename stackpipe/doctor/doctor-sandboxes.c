@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Whether the stages run in their sandboxes here. A sandbox has a list of system calls, and a C
- * library that makes another one has its stage killed, each time: so each stage is run in its own
- * on a small real input, those before it without one.
+ * Whether each stage runs in its sandbox here. A sandbox allows a list of system calls, and kills a
+ * stage whose C library makes another one. So each stage runs confined on a small real input, with
+ * the stages before it unconfined.
  */
 #include <linux/perf_event.h>
 #include <stdbool.h>
@@ -19,8 +19,8 @@
 enum { BEFORE_MAX = 2, WORD_SIZE = 64 };
 
 enum input {
-	INPUT_NONE,   /* it runs a program itself */
-	INPUT_STREAM, /* of the source */
+	INPUT_NONE,   /* the stage runs a program itself */
+	INPUT_STREAM, /* the source's stream */
 	INPUT_FOLDED,
 	INPUT_PERF_DATA,
 };
@@ -28,7 +28,7 @@ enum input {
 struct confined {
 	const char *name;
 	enum input input;
-	const char *before[BEFORE_MAX]; /* behind the source */
+	const char *before[BEFORE_MAX]; /* stages between the source and this one */
 };
 
 static const struct confined confined[] = {
@@ -53,10 +53,10 @@ static int write_file(const char *path, const void *data, size_t size)
 	return fd >= 0 && write(fd, data, size) == (ssize_t)size ? 0 : -1;
 }
 
-/* What perf writes into a pipe first: the event. There is no sample. */
+/* The start of perf's pipe-mode output: one event, no sample. */
 struct perf_data {
 	char magic[8];
-	uint64_t size; /* of these two */
+	uint64_t size; /* of magic and size */
 	struct perf_event_header header;
 	struct perf_event_attr attributes;
 	uint64_t id;
@@ -67,7 +67,7 @@ static int write_perf_data(const char *path)
 	const struct perf_data data = {
 		.magic = "PERFILE2",
 		.size = offsetof(struct perf_data, header),
-		.header = { .type = 64, /* PERF_RECORD_HEADER_ATTR: perf's own */
+		.header = { .type = 64, /* PERF_RECORD_HEADER_ATTR: perf's own record type */
 			    .size = sizeof(data) - offsetof(struct perf_data, header) },
 		.attributes = { .type = PERF_TYPE_SOFTWARE,
 				.config = PERF_COUNT_SW_CPU_CLOCK,
@@ -114,7 +114,7 @@ static int add_before(struct pipeline *pipeline, const struct confined *check,
 	return r;
 }
 
-/* With what it reads or writes behind its options. */
+/* Appends the stage's input or output file, or its command, to its options. */
 static int add_confined(struct pipeline *pipeline, const struct confined *check, const char *mode,
 			const struct files *files)
 {
@@ -145,13 +145,13 @@ static bool runs(const struct confined *check, const char *mode, const char *con
 	return r == 0 && doctor_try(&pipeline, log) == 0;
 }
 
-/* Only errors are said: of a helper that is killed the stage itself may get over. */
+/* Whether nothing was printed: -q prints errors only, and a stage may survive its killed helper. */
 static bool is_silent(FILE *log)
 {
 	return fseek(log, 0, SEEK_END) == 0 && ftell(log) == 0;
 }
 
-/* A sandbox that cannot be had whole is left in part where nobody has required it. */
+/* --sandbox=auto accepts a partial sandbox where a full one is unavailable: an optional check. */
 static enum doctor_answer check_one(const struct confined *check, const char *const *source,
 				    const struct files *files)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * stackpipe doctor: what this machine allows. Each thing is really tried, with the stage that does
- * it: what that says of a failure is what a person would read then.
+ * stackpipe doctor: what this machine allows. Each check really runs a stage, so that a failure
+ * shows the stage's own error message.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ enum { WORDS_MAX = 12, LINE_SIZE = 1024 };
 
 struct check {
 	const char *what;
-	const char *words[WORDS_MAX]; /* the stage and its arguments */
+	const char *words[WORDS_MAX]; /* command line of the stage */
 	bool is_needed;
 };
 
@@ -90,7 +90,7 @@ int command_doctor(int argc, char **argv)
 	static const struct argp argp = {
 		NULL, NULL, NULL, "Says what this machine allows, and how to get the rest."
 	};
-	/* What is sampled has something to do; without samples, stacks are those of allocations. */
+	/* A busy command to sample. Where that fails, stacks of allocations take its place. */
 	static const char *const samples[] = {
 		"perf-source", "-q",
 		"-e",	       "cpu-clock",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* stackpipe heap --against: how much more or less than in another recording, by function. */
+/* stackpipe heap --against: change of memory by function since another recording. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -45,7 +45,7 @@ static int compare_changes(const void *a, const void *b)
 	return by_left < by_right ? 1 : by_left > by_right ? -1 : 0;
 }
 
-/* Both are of the same profile, so that their functions have the same numbers. */
+/* `before` and `after` share a profile, so their functions have the same numbers. */
 int heap_changes(const struct heap_counts *before, const struct heap_counts *after,
 		 struct heap_change **ret, size_t *ret_n)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A report of a heap for programs: one object, amounts as [blocks, bytes]. */
+/* Writes a heap report as one JSON object, amounts as [blocks, bytes]. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -75,7 +75,7 @@ static void put_losses(FILE *out, const struct heap *heap)
 		losses->n_freed, losses->n_bytes, losses->n_calls, losses->blocked_ns / 1e9);
 }
 
-/* Those that are named, and how many there are. */
+/* Writes the number of forgers, and the PIDs and names of the first ones. */
 static void put_forgers(FILE *out, const struct heap *heap)
 {
 	fprintf(out, ",\n\"n_forged\":%" PRIu64 ",\"forged\":[", heap->n_forgers);

@@ -1,38 +1,37 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a report of a heap is about, and the ways of writing it. */
+/* What a heap report shows, and its text and JSON writers. */
 #pragma once
 
 #include "heap/heap-recorder.h"
 #include "stackpipe/report/report.h"
 
 struct heap_report {
-	struct report_options options; /* of the lists in it */
+	struct report_options options; /* of its function lists and trees */
 	enum heap_metric metric;
 	enum heap_unit unit;
 	enum heap_scope scope;
-	double points[HEAP_POINTS_MAX]; /* seconds since the beginning, to compare; negative: none
-					 */
+	double points[HEAP_POINTS_MAX]; /* --between: seconds since the start; -1: none */
 	struct heap_recorder *heap;
 	enum stage_stream_end end;
 };
 
-/* What a thread is called, as far as it is known still. */
+/* Returns the name of a thread; its process may have been forgotten already. */
 const char *heap_thread_name(struct heap_recorder *self, const struct heap_thread *thread);
 
-/* Two recordings, by their paths. */
+/* Two recordings to compare. */
 struct heap_against {
-	const struct heap_report *report; /* what is compared, and how */
+	const struct heap_report *report; /* metric, unit and options */
 	const char *before, *after;
 };
 
-/* heap-against.c: an exit status. */
+/* In heap-against.c. Returns an exit status. */
 int heap_against_print(const struct heap_against *against);
 
-/* All of it was gathered. 0 or -errno, of memory or of the output. */
+/* Print a finished report. 0 or -errno, for lack of memory or output errors. */
 int heap_report_print_text(struct heap_report *report, FILE *out);
 int heap_report_print_json(struct heap_report *report, FILE *out);
 
-/* Counts of one metric over the functions of a heap. */
+/* Counts of one metric by function. */
 struct heap_counts {
 	struct tree tree;
 	struct counts counts;
@@ -42,7 +41,7 @@ int heap_counts_init(struct heap_counts *counts, struct heap_report *report,
 		     enum heap_metric metric);
 void heap_counts_deinit(struct heap_counts *counts);
 
-/* A change between the two points, by function; those with the largest first. The caller frees. */
+/* Lists changes between the points by function, largest first; the caller frees. 0 or -ENOMEM. */
 struct heap_change {
 	uint32_t function;
 	int64_t self, total;

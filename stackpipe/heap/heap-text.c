@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A report of a heap for people. */
+/* Writes a heap report as text. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -84,7 +84,7 @@ static void print_summary(const struct heap_report *report, FILE *out)
 	print_amount(out, "freed by other threads", heap->totals.foreign, "");
 }
 
-/* What was alive, over time: a column for so many intervals, the most of them. */
+/* Plots live bytes over time; a column shows the maximum of its intervals. */
 static void print_graph(const struct heap *heap, FILE *out)
 {
 	const struct timeline *timeline = &heap->timeline;
@@ -117,7 +117,7 @@ static void print_graph(const struct heap *heap, FILE *out)
 		timeline->n * timeline->length / 1e9);
 }
 
-/* What a class ends below: of sizes, of lifetimes. */
+/* Print the exclusive upper limit of a class of sizes, or of lifetimes. */
 static void put_size_limit(unsigned class, FILE *out)
 {
 	char text[SIZE_TEXT];
@@ -188,13 +188,13 @@ static void print_threads(struct heap_report *report, FILE *out)
 			heap_thread_name(report->heap, list[i]), list[i]->tid);
 }
 
-/* Of what the report is about, where that has sizes and times of its own. */
+/* Prints distributions for those metrics that have their own. */
 static void print_distributions(const struct heap_report *report, FILE *out)
 {
 	const struct heap *heap = &report->heap->heap;
 
 	switch (report->metric) {
-	case HEAP_AT_PEAK: /* the report of all */
+	case HEAP_AT_PEAK: /* the default report */
 	case HEAP_ALLOCATED:
 		print_classes("sizes of what was allocated", heap->sizes, put_size_limit, out);
 		print_classes("lifetimes of what was freed", heap->lifetimes, put_time_limit, out);
@@ -210,7 +210,7 @@ static void print_distributions(const struct heap_report *report, FILE *out)
 	}
 }
 
-/* Who calls whom: all of it, or around the functions that are asked for. 0 or -ENOMEM. */
+/* Prints the call tree: all of it, or around the requested functions. 0 or -ENOMEM. */
 static int print_tree(struct report *lists, FILE *out)
 {
 	const struct tree *tree = &lists->tree;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * stackpipe heap: with a command behind `--`, preload-source | live-unwinder | symbolizer, and what
- * comes out is kept as it is, or goes to capture-sink, as the file's name says; with a file, what
- * became of the memory.
+ * stackpipe heap: records a command behind `--` by preload-source | live-unwinder | symbolizer; the
+ * file's name decides whether the stream is kept as it is or goes to capture-sink. With a file,
+ * reports what became of the memory.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -59,14 +59,14 @@ static struct heap_report report = {
 	.points = { -1, -1 },
 };
 static struct pipeline recording = { .front = "stackpipe heap" }, reading;
-static struct new_file stream; /* where that is what is kept */
+static struct new_file stream; /* used if the stream itself is the output file */
 static const char *output = DEFAULT_FILE, *format, *input, *base, *sandbox;
 static bool has_command, is_forced, is_quiet, is_shown;
 
 static void add(int stage, const char *argument)
 {
 	if (pipeline_add_argument_to(&recording, stage, argument) < 0)
-		abort(); /* a few words of memory, before anything has begun */
+		abort(); /* tiny allocation, before anything has started */
 }
 
 static int pass_on(int stage, const char *option, const char *argument)
@@ -81,7 +81,7 @@ static int take_command(struct argp_state *state)
 	add(SOURCE, "--");
 	for (int i = state->next - 1; i < state->argc; i++)
 		add(SOURCE, state->argv[i]);
-	state->next = state->argc; /* what follows is the command's own */
+	state->next = state->argc; /* the rest are the command's own arguments */
 	has_command = true;
 	return 0;
 }
@@ -158,8 +158,8 @@ static int parse_recording_option(int key, char *arg, struct argp_state *state)
 		add(SOURCE, "--mmap");
 		return 0;
 	case KEY_SANDBOX:
-		stage_sandbox_mode(arg, state); /* one line, and not one of each stage */
-		sandbox = arg;			/* of the sink, which is not there yet */
+		stage_sandbox_mode(arg, state); /* checked here: one error, not one per stage */
+		sandbox = arg;			/* for the sink, which is added later */
 		for (int i = 0; i < SINK; i++)
 			pass_on(i, "--sandbox", arg);
 		return 0;
@@ -295,7 +295,7 @@ static int fail_to_create(int error)
 	return error;
 }
 
-/* As perf does it: what has the usual name, which nobody has chosen, is kept. */
+/* A file of the default name is renamed to *.old, as perf does; a chosen name is not replaced. */
 static enum output_file_mode mode(void)
 {
 	if (is_forced)
@@ -303,7 +303,7 @@ static enum output_file_mode mode(void)
 	return strcmp(output, DEFAULT_FILE) ? OUTPUT_FILE_NEW : OUTPUT_FILE_KEEP_OLD;
 }
 
-/* The stream itself is the file. 0 or -errno */
+/* Makes the output file our standard output, for the stream. 0 or -errno. */
 static int open_output(void)
 {
 	int r = new_file_open(&stream, output, mode(), "stackpipe heap");
@@ -313,13 +313,13 @@ static int open_output(void)
 	return dup2(stream.fd, STDOUT_FILENO) < 0 ? fail_to_create(-errno) : 0;
 }
 
-/* Whether capture-sink writes the file: whatever is no recording, it knows or refuses. */
+/* Whether capture-sink writes the file; it refuses a name that it cannot map to a format. */
 static bool is_for_sink(void)
 {
 	return format || !text_has_ending(output, RECORDING_ENDING);
 }
 
-/* Whether all stages behind the source, whose status is the program's, have done their work. */
+/* Whether all stages behind the source succeeded; the source's status is that of the program. */
 static bool is_whole(void)
 {
 	for (size_t i = SOURCE + 1; i < recording.n; i++)
@@ -328,7 +328,7 @@ static bool is_whole(void)
 	return true;
 }
 
-/* Whether a stream that was written tells of any allocation. */
+/* Whether a written stream has a heap_events record. */
 static bool holds_events(int fd)
 {
 	struct wire_header header;
@@ -345,14 +345,14 @@ static bool holds_events(int fd)
 	return false;
 }
 
-/* Where it is not whole, somebody has said why. */
+/* Names the file if the recording is whole; otherwise a stage has already reported why not. */
 static int finish_recording(int status)
 {
 	int r;
 
 	if (is_for_sink())
 		return status;
-	signal(SIGPIPE, SIG_IGN); /* whoever keeps the name may have been killed */
+	signal(SIGPIPE, SIG_IGN); /* the process that keeps the name may have been killed */
 	if (holds_events(stream.fd))
 		new_file_note_content(&stream);
 	r = is_whole() ? new_file_finish(&stream) : 0;
@@ -415,11 +415,11 @@ static int finish(struct stage *stage, void *self, enum stage_stream_end end)
 	r = report.options.is_json ? heap_report_print_json(&report, stdout)
 				   : heap_report_print_text(&report, stdout);
 	if (r == 0 && (fflush(stdout) || ferror(stdout)))
-		r = errno == EPIPE ? 0 : -EIO; /* whoever reads it may have seen enough */
+		r = errno == EPIPE ? 0 : -EIO; /* EPIPE: the reader closed early */
 	return r;
 }
 
-/* The points are told in seconds since the stream began. */
+/* Options give the points in seconds since the start of the stream. */
 static int start(struct stage *stage, void *self, struct wire_hello *hello)
 {
 	struct heap_recorder *recorder = self;
@@ -463,7 +463,7 @@ static int read_file(void)
 	return pipeline_end_with(&reading, &program);
 }
 
-/* Two recordings; what is counted of each is what capture-sink writes of it. */
+/* Compares two recordings; capture-sink extracts the amounts of each. */
 static int compare(void)
 {
 	const struct heap_against against = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What is counted by process, by thread, by image, and by what was waited for. */
+/* Counts by process, thread, image, control group, waker and reason of a wait. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "profile/wait-reasons.h"
 #include "stackpipe/report/report.h"
 
-enum { REPORT_CALLS_OTHER = 4 }; /* rows of waits that are in no function of the tree */
+enum { REPORT_CALLS_OTHER = 4 }; /* extra rows for waits: preempted, other reasons */
 
 static uint32_t name_of(const struct report *report, enum report_group group, uint32_t thread,
 			uint32_t *ret_id)
@@ -64,7 +64,7 @@ static uint32_t intern(const struct report *report, const char *text)
 	return names_intern(&report->recorder->stacks.names, text, strlen(text));
 }
 
-/* What each node of the tree waits in. The caller frees it. NULL: no memory. */
+/* Maps tree nodes to names of what they wait in. The caller frees the map. NULL: no memory. */
 static uint32_t *find_calls(const struct report *report)
 {
 	const struct tree *tree = &report->tree;
@@ -97,7 +97,7 @@ static int fill_calls(const struct report *report, struct pair_map *index, struc
 	return r;
 }
 
-/* A row for each of `n_max` things, those of the same name and number together. */
+/* Fills a row per function or thread, merging those of the same name and number. */
 static int fill_rows(const struct report *report, enum report_group group, struct pair_map *index,
 		     struct report_row *rows, size_t *n)
 {
@@ -147,7 +147,7 @@ int report_group(const struct report *report, enum report_group group, struct re
 	return 0;
 }
 
-/* The innermost function of the program that a node is in. */
+/* Returns the innermost function of the program on the node's stack; 0: none. */
 static uint32_t function_of_program(const struct report *report, uint32_t node)
 {
 	const struct tree *tree = &report->tree;

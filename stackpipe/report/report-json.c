@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A report for programs: one JSON object, with counts of samples, or of what they weigh,
- * everywhere. */
+/* Writes a report as one JSON object; counts are samples, or weights with a view of those. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -103,7 +102,7 @@ static void put_group(const struct report *report, enum report_group group, cons
 	fputs("]", out);
 }
 
-/* With what their paths say. */
+/* Adds the container and unit that the path names. */
 static void put_cgroups(const struct report *report, FILE *out)
 {
 	_cleanup_free_ struct report_row *rows = NULL;
@@ -129,7 +128,7 @@ static void put_cgroups(const struct report *report, FILE *out)
 	fputs("]", out);
 }
 
-/* What for, and where in the program. */
+/* Waits by reason and function of the program. */
 static void put_waits(const struct report *report, FILE *out)
 {
 	const struct profile *profile = &report->recorder->profile;
@@ -150,7 +149,7 @@ static void put_waits(const struct report *report, FILE *out)
 	fputs("]", out);
 }
 
-/* By the scheduler's account. */
+/* CPU times as accounted by the scheduler, independent of samples. */
 static void put_thread_times(const struct report *report, FILE *out)
 {
 	const struct profile *profile = &report->recorder->profile;
@@ -174,7 +173,7 @@ static void put_thread_times(const struct report *report, FILE *out)
 	fputs("]", out);
 }
 
-/* A node's children, and theirs. */
+/* Writes the subtree below a node. */
 static void put_branches(const struct report *report, const struct subtree *subtree, uint32_t node,
 			 FILE *out)
 {

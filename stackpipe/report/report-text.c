@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A report for people; its columns stay where they are, so that scripts can read it, too. */
+/* Writes a report as text. Its columns are fixed, so that scripts can parse it. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ enum {
 	PERCENT_CUT_MAX = 1
 };
 
-/* What else there is to see: nobody has asked for one of several. */
+/* Names the other views, when no --view was given. */
 static void print_views(const struct report *report, FILE *out)
 {
 	const struct events *events = &report->recorder->stacks.events;
@@ -41,7 +41,7 @@ static void print_views(const struct report *report, FILE *out)
 	putc('\n', out);
 }
 
-/* What would have been better, of the recording that was made. */
+/* Suggests a larger stack size if many stacks were truncated. */
 static void print_hint(const struct stacks *stacks, uint64_t n, FILE *out)
 {
 	double percent_cut = n ? 100.0 * stacks->n_ends[WIRE_stack_end_TRUNCATED] / n : 0;
@@ -113,7 +113,7 @@ static size_t limit(const struct report *report, size_t n, size_t shown)
 	return n < shown ? n : shown;
 }
 
-/* Amounts that are shown in a larger unit are no whole numbers. */
+/* Amounts divided for display have a fraction. */
 static int decimals(const struct report *report)
 {
 	return report->options->unit ? 1 : 0;
@@ -140,7 +140,7 @@ static void print_group(const struct report *report, enum report_group group, co
 	}
 }
 
-/* A name as long as a page makes a table of a terminal unreadable. */
+/* Cuts a name to the width, for C++ names as long as a page. */
 static void put_name(const char *name, size_t width, FILE *out)
 {
 	if (!width || strlen(name) <= width)
@@ -149,7 +149,7 @@ static void put_name(const char *name, size_t width, FILE *out)
 		text_put_cut(name, width, out);
 }
 
-/* "name file.c:12", as far as that is known and asked for. */
+/* Prints "name file.c:12", the line only if known and requested. */
 static void print_name(const struct report *report, const struct tree_function *function, FILE *out)
 {
 	const struct profile *profile = report->tree.profile;
@@ -162,7 +162,7 @@ static void print_name(const struct report *report, const struct tree_function *
 			function->line.line);
 }
 
-/* Whoever asks for lines and sees none is to know why. */
+/* Explains why --lines shows no line. */
 static void print_why_no_lines(const struct report *report, FILE *out)
 {
 	for (size_t i = 0; i < report->tree.n_functions; i++)
@@ -195,11 +195,11 @@ void report_print_functions(const struct report *report, FILE *out)
 	}
 }
 
-/* Branches from the outside, the largest first; what is too small is left out, and said to be. */
+/* Prints branches from the root, the largest first, and a sum of those that are too small. */
 static void print_branches(const struct report *report, const struct subtree *subtree,
 			   uint32_t node, int depth, FILE *out)
 {
-	/* Of callers it would be the samples whose outermost frame they are. */
+	/* For callers it would count the samples that have them as outermost frame. */
 	bool has_self = report->options->kind != REPORT_CALLERS;
 	uint64_t skipped = 0;
 
@@ -208,7 +208,7 @@ static void print_branches(const struct report *report, const struct subtree *su
 		const struct subtree_node *at = &subtree->nodes[child];
 		const struct tree_function *function = &report->tree.functions[at->function];
 
-		/* Whoever asks for a function sees it, however rare it is. */
+		/* A requested function is shown however small it is. */
 		if (report_percent(report, at->total) < report->options->min_percent &&
 		    (depth || report->options->kind == REPORT_TREE)) {
 			skipped += at->total;
@@ -258,7 +258,7 @@ void report_print_tree(const struct report *report, FILE *out)
 	subtree_deinit(&subtree);
 }
 
-/* One that all have says nothing. */
+/* Whether processes differ in their control group; one common group is not worth a list. */
 static bool has_cgroups(const struct profile *profile)
 {
 	for (size_t i = 1; i < profile->n_processes; i++)
@@ -267,7 +267,7 @@ static bool has_cgroups(const struct profile *profile)
 	return false;
 }
 
-/* By the scheduler's account, whatever samples there are. */
+/* CPU times as accounted by the scheduler, independent of samples. */
 static void print_thread_times(const struct report *report, FILE *out)
 {
 	const struct profile *profile = &report->recorder->profile;
@@ -292,7 +292,7 @@ static void print_waits(const struct report *report, FILE *out)
 	print_group(report, REPORT_BY_WAKER, "until woken by", PROCESSES_SHOWN, out);
 }
 
-/* Of a first look: for what, and where in the program. */
+/* For a first look: waits by reason and function of the program. */
 static void print_first_waits(const struct report *report, FILE *out)
 {
 	const struct profile *profile = &report->recorder->profile;
@@ -309,7 +309,7 @@ static void print_first_waits(const struct report *report, FILE *out)
 			waits[i].function ? profile_text(profile, waits[i].function) : "-");
 }
 
-/* What takes more of the time comes first. */
+/* The larger of the two lists, waits and functions, comes first. */
 static void print_first_look(const struct report *report, FILE *out)
 {
 	bool waits_first = report->waits.sum > report->counts.sum || !report->options->unit;
@@ -323,7 +323,7 @@ static void print_first_look(const struct report *report, FILE *out)
 		print_first_waits(report, out);
 }
 
-/* Whoever expects something is to know why it is not there. */
+/* Explains why the recording has no samples. */
 static void print_why_nothing(const struct report *report, FILE *out)
 {
 	const struct stacks *stacks = &report->recorder->stacks;

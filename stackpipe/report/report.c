@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* stackpipe report: reads a recording as a stage, and says where the time went. */
+/* stackpipe report: the last stage of a pipeline that reads a recording; prints where time went. */
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -41,7 +41,7 @@ static struct report_options options = {
 	.pid = -1,
 	.unit_name = "samples",
 };
-static struct pipeline pipeline = { .front = "stackpipe report" }; /* whose end we are */
+static struct pipeline pipeline = { .front = "stackpipe report" }; /* we are its last stage */
 
 static void parse_time(const char *text, const struct argp_state *state)
 {
@@ -170,7 +170,7 @@ static const struct argp_option option_table[] = {
 	{ 0 },
 };
 
-/* By thread of the profile: whether it is looked at. NULL: no memory. */
+/* Returns by thread of the profile whether it passes the filters. NULL: no memory. */
 static bool *select_threads(const struct profile *profile)
 {
 	bool *selected = calloc(profile->n_threads + 1, sizeof(*selected));
@@ -190,7 +190,7 @@ static bool *select_threads(const struct profile *profile)
 	return selected;
 }
 
-/* By function of the tree: whether its name matches. NULL: no memory. */
+/* Returns by function of the tree whether its name matches. NULL: no memory. */
 static bool *select_functions(const struct tree *tree, const regex_t *regex)
 {
 	bool *selected = calloc(tree->n_functions + 1, sizeof(*selected));
@@ -201,7 +201,7 @@ static bool *select_functions(const struct tree *tree, const regex_t *regex)
 	return selected;
 }
 
-/* Of a first look, how long was waited, and in what, is part of the answer. */
+/* A first look at a recording with waits also shows how long threads waited, and for what. */
 static int count_waits(struct report *report, struct counts_filter filter)
 {
 	const struct events *events = &report->recorder->stacks.events;
@@ -233,7 +233,7 @@ static int count(struct report *report)
 	return r < 0 ? r : count_waits(report, filter);
 }
 
-/* What a terminal has room for beside the columns and a binary's name. */
+/* Returns the columns left for a name beside the numbers and the binary; 0: no terminal. */
 static size_t name_width(void)
 {
 	struct winsize size;
@@ -256,18 +256,17 @@ static int print(struct report *report)
 		report_print_json(report, stdout);
 	else
 		report_print_text(report, stdout);
-	/* Whoever reads it may have seen enough. */
+	/* EPIPE: the reader (head, less) closed early. */
 	return (fflush(stdout) == 0 && !ferror(stdout)) || errno == EPIPE ? 0 : -EIO;
 }
 
-/* What there is to be counted is known at the end only. */
+/* Runs at the end of the stream, as only then all events are known. */
 static int choose_view(struct stage *stage, const struct events *events)
 {
 	char names[EVENTS_VIEW_NAMES];
 
 	if (!options.view_name) {
-		/* Who calls whom, of all the time; of single functions there is a list of waits,
-		 * too. */
+		/* Trees show wall-clock time; functions CPU time, beside a list of waits. */
 		const char *name = options.kind == REPORT_FUNCTIONS ? "on-cpu" : "wall-clock";
 		bool has_times = !options.is_json && events_have_waits(events) &&
 				 view_find(events, name, &options.view);
@@ -312,7 +311,7 @@ static int finish(struct stage *stage, void *self, enum stage_stream_end end)
 	return r;
 }
 
-/* Without --lines they are not worth their room. */
+/* Lines are kept with --lines only, as they take memory. */
 static int start(struct stage *stage, void *self, struct wire_hello *hello)
 {
 	struct recorder *recorder = self;
@@ -326,7 +325,7 @@ static const struct stage_handler handlers[] = {
 	{ 0 },
 };
 
-/* The end of the pipeline that reads the file. */
+/* Runs the reading pipeline, with this process as its last stage. */
 static int run(void)
 {
 	static const struct stage_program program = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a report is about, and the two ways of writing it. */
+/* What a report shows, and its text and JSON writers. */
 #pragma once
 
 #include <regex.h>
@@ -9,8 +9,8 @@
 #include "profile/recorder.h"
 
 enum report_kind {
-	REPORT_FUNCTIONS, /* and processes: the first look */
-	REPORT_TREE,	  /* who calls whom, from the outside */
+	REPORT_FUNCTIONS, /* functions and processes: the default report */
+	REPORT_TREE,	  /* call tree, from the outermost frames */
 	REPORT_CALLERS,	  /* of a function */
 	REPORT_CALLEES,
 };
@@ -21,7 +21,7 @@ enum report_group {
 	REPORT_BY_IMAGE,
 	REPORT_BY_CALL,
 	REPORT_BY_CGROUP,
-	REPORT_BY_WAKER, /* of waits: the thread that has ended them */
+	REPORT_BY_WAKER, /* waits by the thread that ended them */
 };
 
 struct report_options {
@@ -29,17 +29,17 @@ struct report_options {
 	enum report_kind kind;
 	enum tree_detail detail;
 	bool is_json, is_shown;
-	bool shows_kernel; /* what it does while something waits */
-	size_t name_width; /* of a terminal's line; 0: it is none */
+	bool shows_kernel; /* also the kernel's functions of a waiting thread */
+	size_t name_width; /* columns for a name; 0: standard output is no terminal */
 	size_t n_rows;
-	double min_percent; /* of a call tree's branches */
-	double from, to;    /* seconds since the beginning; to 0: the end */
-	regex_t *process, *thread, *cgroup, *symbol, *subject; /* NULL: not asked for */
-	int64_t pid;					       /* -1: not asked for */
-	const char *view_name;				       /* NULL: what is usual */
+	double min_percent; /* smallest branch of a call tree that is shown */
+	double from, to;    /* seconds since the start; to 0: until the end */
+	regex_t *process, *thread, *cgroup, *symbol, *subject; /* NULL: no filter */
+	int64_t pid;					       /* -1: no filter */
+	const char *view_name;				       /* NULL: default view */
 	struct view view;
-	const char *unit_name; /* of a column */
-	uint64_t unit;	       /* of what is counted there; 0: as it is */
+	const char *unit_name; /* of the amount column */
+	uint64_t unit;	       /* divides amounts for display; 0: not divided */
 };
 
 struct report {
@@ -48,45 +48,45 @@ struct report {
 	enum stage_stream_end end;
 	struct tree tree;
 	struct counts counts;
-	struct counts waits;	/* of a first look, where there are any */
-	bool is_first_look;	/* nobody has asked for a view */
-	bool *is_thread;	/* by thread: it is looked at */
-	const bool *is_subject; /* by function: matches `subject` */
+	struct counts waits;	/* only for a first look at a recording with waits */
+	bool is_first_look;	/* no --view given, and the recording has waits */
+	bool *is_thread;	/* by thread: passes the filters */
+	const bool *is_subject; /* by function: its name matches `subject` */
 };
 
 void report_print_text(const struct report *report, FILE *out);
-/* Parts of it: single functions; who calls whom. */
+/* Parts of report_print_text(): the function list, the call tree. */
 void report_print_functions(const struct report *report, FILE *out);
 void report_print_tree(const struct report *report, FILE *out);
 
 void report_print_json(const struct report *report, FILE *out);
 
 /*
- * A list of counts by process, thread, image, control group or, of waits, the system call (or why
- * else), the most first. 0 or -ENOMEM.
+ * Lists counts by process, thread, image, control group, waker or system call (or other reason of a
+ * wait), the largest first. The caller frees the list. 0 or -ENOMEM.
  */
 struct report_row {
 	uint32_t name;
 	uint64_t n;
-	uint32_t id; /* PID or TID; else nothing */
+	uint32_t id; /* PID or TID, else 0 */
 };
 int report_group(const struct report *report, enum report_group group, struct report_row **ret,
 		 size_t *ret_n);
 
 /*
- * What was waited for, and in which function of the program: the innermost that is neither of the
- * kernel nor of the C library. The most first. 0 or -ENOMEM.
+ * Lists what was waited for and in which function of the program: the innermost that belongs
+ * neither to the kernel nor to the C library. The largest first; the caller frees. 0 or -ENOMEM.
  */
 struct report_wait {
-	uint32_t reason, function; /* names; function 0: in none */
+	uint32_t reason, function; /* names; function 0: none of the program */
 	uint64_t n;
 };
 int report_waits(const struct report *report, struct report_wait **ret, size_t *ret_n);
 
-/* The threads that are looked at and whose time is known, those with the most counts first. */
+/* Lists selected threads with known CPU times, by falling count; the caller frees. 0 or -ENOMEM. */
 int report_threads_by_time(const struct report *report, uint32_t **ret, size_t *ret_n);
 
-/* What of an amount is shown in a column of `unit_name`. */
+/* Converts an amount to the unit of the column, `unit_name`. */
 static inline double report_shown(const struct report *report, uint64_t n)
 {
 	return report->options->unit ? (double)n / report->options->unit : n;

@@ -56,7 +56,7 @@ static int make_room_for_calls(struct live_counts *counts)
 				   2 * counts->profile->n_calls + 1024);
 }
 
-/* What a name of a JIT compiler's code means may change: it is not kept. */
+/* Not cached for a provisional name of JIT code, whose meaning may change. */
 int live_counts_function(struct live_counts *counts, const struct profile_location *location,
 			 size_t i, uint32_t *ret)
 {
@@ -83,7 +83,7 @@ int live_counts_function(struct live_counts *counts, const struct profile_locati
 	return r;
 }
 
-/* Calls for each function of a stack, the innermost first. */
+/* Calls `visit` for each function of a stack, the innermost first. */
 static int each_function(struct live_counts *counts, uint32_t node,
 			 void (*visit)(struct live_counts *counts, uint32_t function, bool is_leaf,
 				       int64_t step),
@@ -108,7 +108,7 @@ static int each_function(struct live_counts *counts, uint32_t node,
 	return r;
 }
 
-/* A name of a JIT compiler's code may have got another meaning since it was counted. */
+/* Saturates at 0: a name of JIT code may have changed its meaning since it was counted. */
 static uint64_t stepped(uint64_t amount, int64_t step)
 {
 	return step < 0 && amount < (uint64_t)-step ? 0 : amount + step;
@@ -160,7 +160,7 @@ static uint32_t counted_node(const struct profile *profile, const struct profile
 		       : sample->node;
 }
 
-/* Adds a sample (1), or takes it off again (-1). */
+/* Adds (1) or removes (-1) a sample. */
 static int step_sample(struct live_counts *counts, const struct profile_sample *sample,
 		       int64_t direction)
 {
@@ -184,7 +184,7 @@ int live_counts_follow(struct live_counts *counts, uint64_t since)
 	     counts->first < counts->next && r == 0 && profile->samples[counts->first].time < since;
 	     counts->first++)
 		r = step_sample(counts, &profile->samples[counts->first], -1);
-	if (counts->first > profile->n_samples / 2) { /* nobody needs them any more */
+	if (counts->first > profile->n_samples / 2) { /* over half are outside the window */
 		profile_drop_samples(counts->profile, counts->first);
 		counts->next -= counts->first;
 		counts->first = 0;
@@ -211,7 +211,7 @@ static uint64_t key_of(const struct live_function *function, enum live_order ord
 	return order == LIVE_BY_SELF ? function->self : function->total;
 }
 
-/* Insertion into a short list: most functions are not hot enough to get that far. */
+/* Insertion into a short sorted list; most functions are too cold to be inserted. */
 size_t live_counts_hottest(const struct live_counts *counts, enum live_order order, uint32_t *ret,
 			   size_t n_max)
 {

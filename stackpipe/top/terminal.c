@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What is known of the terminal before anything is drawn; <term.h> has macros for common words. */
+/*
+ * Checks the terminal before drawing; a file of its own, as <term.h> has macros for common words.
+ */
 #include <curses.h>
 #include <stdlib.h>
 #include <term.h>

@@ -3,5 +3,5 @@
 
 #include <stdbool.h>
 
-/* Whether there is a terminal to draw on; says why if there is none. */
+/* Whether there is a terminal to draw on; reports why not. */
 bool terminal_is_there(void);

@@ -7,16 +7,16 @@
 #include "common/base/growing-list.h"
 #include "stackpipe/top/top-gauges.h"
 
-/* What a machine moves passes several disks and networks, one on top of the other: no sum. */
+/* The same bytes may pass several stacked disks or networks, so a sum would count them twice. */
 enum together { TOGETHER_MEAN, TOGETHER_MOST };
 
 #define GIB (1024.0 * 1024 * 1024)
 #define MIB (1024.0 * 1024)
 
-/* What is shown; of perf-source's instruments those whose names begin so. */
+/* The gauges. Counters of perf-source match by category and by prefix of their name. */
 static const struct {
 	const char *category, *name, *format;
-	double unit; /* of the value that is shown */
+	double unit; /* divides the value for display */
 	enum together together;
 } shown[TOP_GAUGES] = {
 	{ "CPU Percent", "Combined", "CPU %.0f %%", 1, TOGETHER_MEAN },

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the machine does by now, for the head of the live view: a few of a stream's counters, those
- * of all CPUs, disks and networks together. */
+/* Machine-wide gauges in the live view's head, made of a few of the stream's counters. */
 #pragma once
 
 #include <stddef.h>
@@ -9,7 +8,7 @@
 
 enum { TOP_GAUGES = 8, TOP_GAUGE_COUNTERS_MAX = 4096, TOP_GAUGE_TEXT = 64 };
 
-/* A counter of the stream that a gauge is made of. */
+/* A counter of the stream that contributes to a gauge. */
 struct top_counter {
 	uint32_t number, divisor;
 	size_t gauge;
@@ -22,10 +21,10 @@ struct top_gauges {
 	size_t n;
 };
 
-/* 0 or -ENOMEM. One that no gauge is made of, or that is beyond the limit, is not taken in. */
+/* Ignores a counter that no gauge shows, or beyond the limit. 0 or -ENOMEM. */
 int top_gauges_add(struct top_gauges *gauges, const struct wire_counter *counter);
 void top_gauges_set(struct top_gauges *gauges, const struct wire_counter_values *values);
 void top_gauges_deinit(struct top_gauges *gauges);
 
-/* "CPU 93 %"; empty: it is not known. */
+/* E.g. "CPU 93 %"; empty if no value is known. */
 void top_gauges_text(const struct top_gauges *gauges, size_t i, char ret[TOP_GAUGE_TEXT]);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The live view on a terminal, with ncurses; standard input is the stream, so it has one of its
- * own. */
+/* Draws the live view with ncurses on /dev/tty; standard input is the stream. */
 #include <curses.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -14,7 +13,7 @@
 
 enum { HEAD_LINES = 4, FOOT_LINES = 1 };
 
-static FILE *terminal; /* curses has one screen, and so have we */
+static FILE *terminal; /* curses has one screen per process */
 static SCREEN *screen;
 
 int top_screen_open(struct top *top)
@@ -61,10 +60,10 @@ int top_screen_key(void)
 	return key == ERR ? 0 : key;
 }
 
-/* Where a line has no room for all of it, a mark stands for the rest. */
+/* Prints the text if it fits into the line, else " …" in its place. */
 static bool put_if_it_fits(const char *between, const char *text)
 {
-	int room = COLS - getcurx(stdscr) - 2; /* of which the mark takes these */
+	int room = COLS - getcurx(stdscr) - 2; /* 2: columns reserved for " …" */
 
 	if ((int)(mbstowcs(NULL, between, 0) + mbstowcs(NULL, text, 0)) > room) {
 		addstr(" …");
@@ -79,7 +78,7 @@ static double percent(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * part / whole : 0;
 }
 
-/* What there was in the window, of what is counted. */
+/* Draws the window's sum in the current view. */
 static void draw_sum(const struct top *top)
 {
 	const struct events *events = &top->recorder.stacks.events;
@@ -96,7 +95,6 @@ static void draw_sum(const struct top *top)
 	attroff(A_BOLD);
 }
 
-/* What the machine does meanwhile. */
 static void draw_gauges(const struct top *top)
 {
 	const char *between = "";
@@ -112,7 +110,7 @@ static void draw_gauges(const struct top *top)
 	}
 }
 
-/* How stacks have ended, the most of them first. */
+/* Draws how stacks ended, the most frequent reason first. */
 static void draw_ends(const struct stacks *stacks, uint64_t n)
 {
 	bool is_drawn[STACKS_ENDS] = { false };
@@ -135,7 +133,7 @@ static void draw_ends(const struct stacks *stacks, uint64_t n)
 	}
 }
 
-/* What is recorded may be a long command: what else is said in the first line is there, too. */
+/* Draws the title; a long command is cut so that the rest of the line stays visible. */
 static void draw_title(const struct top *top, const struct stacks *stacks)
 {
 	char rest[128];
@@ -216,7 +214,7 @@ static void draw_functions(const struct top *top, int first, int last)
 	}
 }
 
-/* A container or unit says more than where it lies. */
+/* Shows a container or unit beside the path, as it is more telling. */
 static void draw_cgroup(const struct profile *profile, const struct profile_process *process)
 {
 	const char *path = profile_text(profile, process->cgroup);
@@ -252,7 +250,7 @@ static void draw_groups(const struct top *top, int first, int last)
 	}
 }
 
-/* Who calls a function, and whom it calls: the largest branches of both. */
+/* Draws a function's callers and callees, the largest branches first. */
 static void draw_subject(struct top *top, int first, int last)
 {
 	struct top_line lines[TOP_TREE_MAX];
@@ -278,7 +276,7 @@ static void draw_subject(struct top *top, int first, int last)
 	}
 }
 
-/* Those first that a narrow terminal has room for. */
+/* Draws the key help in order of importance, as far as it fits. */
 static void draw_keys(const struct top *top)
 {
 	static const char *const keys[] = {

@@ -16,15 +16,14 @@ struct branch {
 
 struct growing_tree {
 	struct top *top;
-	struct branch *list; /* the first is above all */
+	struct branch *list; /* the first is the root */
 	size_t n;
-	struct pair_map index; /* (parent, function) → branch */
-	uint32_t
-		path[WIRE_FRAMES_MAX + STACKS_ENDS]; /* functions of a stack, the innermost first */
+	struct pair_map index;			      /* (parent, function) → branch */
+	uint32_t path[WIRE_FRAMES_MAX + STACKS_ENDS]; /* of the current stack, innermost first */
 	size_t n_path;
 };
 
-/* The branch below another one, with a sample more. 0 or -ENOMEM. */
+/* Adds `amount` to a function's branch below `branch`, made if needed. 0 or -ENOMEM. */
 static int grow(struct growing_tree *tree, uint32_t function, uint64_t amount, uint32_t *branch)
 {
 	uint64_t *known = pair_map_find(&tree->index, *branch, function);
@@ -45,7 +44,7 @@ static int grow(struct growing_tree *tree, uint32_t function, uint64_t amount, u
 	return 0;
 }
 
-/* The functions of a stack; what is beyond the room for them is left out. */
+/* Lists a stack's functions in `path`; those beyond its size are left out. */
 static int find_path(struct growing_tree *tree, uint32_t node)
 {
 	struct live_counts *counts = &tree->top->counts;
@@ -64,7 +63,7 @@ static int find_path(struct growing_tree *tree, uint32_t node)
 	return r;
 }
 
-/* From the outermost of the subject's calls inwards, or from it outwards. */
+/* Adds the path inwards from the subject's outermost call, or outwards from it. */
 static int add_path(struct growing_tree *tree, enum top_side side, uint64_t amount)
 {
 	size_t at = tree->n_path;
@@ -94,7 +93,7 @@ static int compare(const void *a, const void *b, void *arg)
 	return i < k ? -1 : i > k;
 }
 
-/* Lines below a branch, in the order of `order`, which has the largest first. */
+/* Lists the lines below a branch. `order` has all branches, the largest first. */
 static void put_lines(const struct growing_tree *tree, const uint32_t *order, uint32_t parent,
 		      int depth, struct top_line *ret, size_t *n, size_t n_max)
 {
@@ -159,7 +158,7 @@ static int compare_groups(const void *a, const void *b)
 	return left->process < right->process ? -1 : left->process > right->process;
 }
 
-/* Of processes with the same control group one is counted for all. 0 or -ENOMEM. */
+/* For control groups, maps each process to the first one of its group. 0 or -ENOMEM. */
 static int find_firsts(const struct profile *profile, enum top_view view, uint32_t *ret)
 {
 	struct pair_map firsts;
@@ -206,7 +205,7 @@ size_t top_hottest_groups(struct top *top, struct top_group *ret, size_t n_max)
 	return n;
 }
 
-/* A name may not hold the separator. */
+/* The separator ';' may not occur in a name. */
 static void put_name(const char *name, FILE *out)
 {
 	for (; *name; name++)
@@ -237,7 +236,7 @@ int top_save(struct top *top, FILE *out)
 			putc(';', out);
 			put_name(profile_text(profile, function->function.name), out);
 		}
-		/* Of time microseconds, as in all folded stacks. */
+		/* Folded stacks have time in microseconds. */
 		if (view_is_time(&profile->stacks->events, counts->view))
 			amount /= NANOSECONDS_A_MICROSECOND;
 		fprintf(out, " %" PRIu64 "\n", amount);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the live view counts anew each time that it is looked at: of one function, of processes. */
+/* What the live view counts anew on each redraw: one function's callers and callees, processes. */
 #pragma once
 
 #include "stackpipe/top/top.h"
@@ -12,11 +12,11 @@ struct top_line {
 	uint64_t n;
 };
 
-/* Branches from the function that was zoomed into, the largest first: how many lines. */
+/* Lists callers or callees of the selected function, the largest first. Returns how many lines. */
 size_t top_make_tree(struct top *top, enum top_side side, struct top_line *ret, size_t n_max);
 
-/* The processes, or the control groups, with the most: how many. */
+/* Finds the processes, or control groups, with the largest counts. Returns how many. */
 size_t top_hottest_groups(struct top *top, struct top_group *ret, size_t n_max);
 
-/* Writes what is counted of the window as folded stacks. 0 or -errno. */
+/* Writes the window's counted samples as folded stacks. 0 or -errno. */
 int top_save(struct top *top, FILE *out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* stackpipe top: the last stage of a pipeline that draws what comes, ten times a second. */
+/* stackpipe top: the last stage of a pipeline, which redraws the screen ten times a second. */
 #include <curses.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -23,15 +23,15 @@ enum {
 	ESCAPE = 27,
 	WINDOW_DEFAULT_S = 5,
 	WINDOW_MAX_S = 60,
-	KEY_OFF_CPU = 0x200, /* of options, not of the terminal */
+	KEY_OFF_CPU = 0x200, /* option keys, distinct from curses' keys */
 	KEY_CGROUP,
-	NODES_KEPT = 1 << 21, /* of the profile's tree; then it begins anew */
-	HELD_MAX = 4096,      /* bytes that are told once the screen is gone */
+	NODES_KEPT = 1 << 21, /* limit of the profile's tree before it is reset */
+	HELD_MAX = 4096,      /* bytes of held messages printed at the end */
 };
 
-static struct pipeline pipeline = { .front = "stackpipe top" }; /* whose end we are */
-static bool has_quit;						/* by a key or a signal */
-static regex_t *cgroups;					/* that are looked at; NULL: all */
+static struct pipeline pipeline = { .front = "stackpipe top" }; /* we are its last stage */
+static bool has_quit;						/* by 'q' or a signal */
+static regex_t *cgroups;					/* --cgroup; NULL: all */
 
 static int set_filter(struct top *top, const char *text)
 {
@@ -88,7 +88,7 @@ static void save(struct top *top)
 	localtime_r(&now, &broken_down);
 	strftime(path, sizeof(path), "stackpipe-top-%Y%m%d-%H%M%S.folded", &broken_down);
 	fd = output_file_open(path, OUTPUT_FILE_NEW);
-	out = fd < 0 ? NULL : fdopen(fd, "w"); /* which fails for want of memory alone */
+	out = fd < 0 ? NULL : fdopen(fd, "w"); /* fails for lack of memory only */
 	r = out ? top_save(top, out) : fd < 0 ? fd : -ENOMEM;
 	if (out && fclose(out) != 0 && r == 0)
 		r = -errno;
@@ -99,7 +99,7 @@ static void save(struct top *top)
 		snprintf(top->message, sizeof(top->message), "saved: stackpipe report %s", path);
 }
 
-/* Into the process, control group or function that is selected. */
+/* Zooms into the selected process, control group or function. */
 static int zoom(struct top *top)
 {
 	uint32_t process;
@@ -121,7 +121,7 @@ static int zoom(struct top *top)
 	return live_counts_again(&top->counts);
 }
 
-/* One step out: of a function, of a list, of a process or control group, of the filter. */
+/* Goes back one step: from a function, a list, a process or control group, or the filter. */
 static int back(struct top *top)
 {
 	if (top->view != TOP_FUNCTIONS) {
@@ -136,7 +136,7 @@ static int back(struct top *top)
 	return set_filter(top, "");
 }
 
-/* The next one of what there is to be counted. */
+/* Switches to the next available view. */
 static int change_view(struct top *top)
 {
 	struct view views[VIEWS_MAX], view = top->counts.view;
@@ -169,7 +169,7 @@ static int press(struct top *top, int key)
 		return 0;
 	case KEY_DOWN:
 	case 'j':
-		top->selected++; /* drawing knows how many there are */
+		top->selected++; /* clamped by find_rows() */
 		return 0;
 	case 's':
 		top->order = top->order == LIVE_BY_SELF ? LIVE_BY_TOTAL : LIVE_BY_SELF;
@@ -212,7 +212,7 @@ static int press(struct top *top, int key)
 	}
 }
 
-/* The rows of the view, and which of them is selected. */
+/* Finds the rows of the view, and clamps the selection to them. */
 static void find_rows(struct top *top)
 {
 	if (top->view == TOP_PROCESSES || top->view == TOP_CGROUPS)
@@ -224,7 +224,7 @@ static void find_rows(struct top *top)
 		top->selected = top->n_rows ? top->n_rows - 1 : 0;
 }
 
-/* The stream goes on for as long as there is memory for it: what was met long ago makes room. */
+/* Resets the profile once its tree is large: a live stream has no end, memory does. */
 static int make_room(struct top *top)
 {
 	struct profile *profile = &top->recorder.profile;
@@ -255,7 +255,7 @@ static int follow(struct top *top)
 	return r < 0 ? r : live_counts_follow(&top->counts, now > window ? now - window : 0);
 }
 
-/* How fast samples come, over the last second or so. */
+/* Measures the sample rate over about the last second. */
 static void measure_rate(struct top *top, uint64_t now)
 {
 	uint64_t n = top->stage->samples_in;
@@ -297,7 +297,7 @@ static int tick(struct stage *stage, void *self)
 	return r;
 }
 
-static const char *target = "this machine"; /* for the head */
+static const char *target = "this machine"; /* shown in the head */
 
 static int start(struct stage *stage, void *self, struct wire_hello *hello)
 {
@@ -370,14 +370,14 @@ static void deinit(void *self)
 }
 
 static const struct stage_handler handlers[] = {
-	{ WIRE_RECORD_lost, handle_lost }, /* the first one counts */
+	{ WIRE_RECORD_lost, handle_lost }, /* first: the first of a type wins */
 	{ WIRE_RECORD_counter, handle_counter },
 	{ WIRE_RECORD_counter_values, handle_counter_values },
 	RECORDER_HANDLERS(offsetof(struct top, recorder)),
 	{ 0 },
 };
 
-/* An option of perf-source, as it is. */
+/* Passes an option on to perf-source. */
 static int pass_on(int key, const char *arg)
 {
 	static const char *const names[] = { "-p", "-F", "-s", "-e", "-d" };
@@ -393,10 +393,10 @@ static int pass_on(int key, const char *arg)
 	return ARGP_ERR_UNKNOWN;
 }
 
-/* "--off-cpu=US" is one argument; what is longer than that perf-source refuses. */
+/* "--off-cpu=US" is one argument. A value cut to this size is still refused by perf-source. */
 static int add_off_cpu(const char *us)
 {
-	static char text[64]; /* the pipeline borrows it */
+	static char text[64]; /* borrowed by the pipeline */
 
 	snprintf(text, sizeof(text), us ? "--off-cpu=%s" : "--off-cpu", us);
 	return pipeline_add_argument(&pipeline, text) < 0 ? ENOMEM : 0;
@@ -448,10 +448,10 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
-/* What is said meanwhile would be written over the screen: it waits until that is gone. */
+/* Messages printed meanwhile would garble the screen, so they are held back until it is closed. */
 struct held_messages {
 	FILE *log;
-	int errors; /* what standard error was */
+	int errors; /* the original standard error */
 };
 
 static void hold_back(struct held_messages *held)
@@ -468,7 +468,7 @@ static void release(struct held_messages *held)
 
 	if (held->log && held->errors >= 0) {
 		dup2(held->errors, STDERR_FILENO);
-		/* A command may have said a lot: the end of it counts. */
+		/* Print only the end of a long log. */
 		if (fseek(held->log, -HELD_MAX, SEEK_END) < 0)
 			rewind(held->log);
 		while (fgets(line, sizeof(line), held->log))
@@ -479,7 +479,7 @@ static void release(struct held_messages *held)
 		close(held->errors);
 }
 
-/* The end of the pipeline that records. */
+/* Runs the recording pipeline, with this process as its last stage. */
 static int run(void)
 {
 	static const struct stage_program program = {
@@ -504,7 +504,7 @@ static int run(void)
 	status = pipeline_end_with(&pipeline, &program);
 	release(&held);
 	close(pipeline.command_output_fd);
-	/* Of a command that was asked to stop with us nobody wants to know how it took that. */
+	/* A command stopped together with us may fail; its exit status is of no interest then. */
 	if (has_quit && status == pipeline.stages[0].status)
 		return STAGE_EXIT_OK;
 	return status && pipeline.stages[0].status ? pipeline.stages[0].status : status;

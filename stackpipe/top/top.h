@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The live view: what is shown, and what keys change of it. */
+/* State of the live view: what is shown, and what keys change. */
 #pragma once
 
 #include <regex.h>
@@ -11,12 +11,12 @@
 enum {
 	TOP_ROWS_MAX = 256,
 	TOP_PROMPT_MAX = 128,
-	TOP_TREE_MAX = 64, /* lines of callers, and of callees */
+	TOP_TREE_MAX = 64, /* lines of callers; the same of callees */
 };
 
 enum top_view { TOP_FUNCTIONS, TOP_PROCESSES, TOP_CGROUPS, TOP_FUNCTION };
 
-/* What a process, or all of its control group, has in the window. */
+/* Count of a process in the window, or of its whole control group. */
 struct top_group {
 	uint32_t process;
 	uint64_t n;
@@ -35,32 +35,32 @@ struct top {
 	enum live_order order;
 	bool is_frozen;
 	double window_s;
-	uint32_t rows[TOP_ROWS_MAX]; /* functions */
+	uint32_t rows[TOP_ROWS_MAX]; /* indices of functions */
 	struct top_group groups[TOP_ROWS_MAX];
 	size_t n_rows, selected;
-	uint32_t subject; /* the function that was zoomed into */
+	uint32_t subject; /* the function shown by TOP_FUNCTION */
 	struct top_prompt prompt;
 	regex_t symbol;
 	bool has_symbol;
-	char message[256]; /* of the last key */
+	char message[256]; /* answer to the last key */
 	uint64_t n_lost;
 	struct top_gauges gauges;
-	uint64_t drawn_at;		  /* of CLOCK_MONOTONIC */
-	uint64_t measured_at, n_measured; /* the same; samples at that time */
+	uint64_t drawn_at;		  /* CLOCK_MONOTONIC, ns */
+	uint64_t measured_at, n_measured; /* CLOCK_MONOTONIC, ns; samples until then */
 	double rate;			  /* samples a second */
 	bool is_over;
-	const char *target; /* what is recorded, for the head */
+	const char *target; /* what is recorded (command, PIDs), for the head */
 	bool has_screen;
 	struct stage *stage;
 };
 
-/* The screen of the terminal that we were started on. 0 or -errno. */
+/* Opens a screen on the controlling terminal. 0 or -errno. */
 int top_screen_open(struct top *top);
 
 void top_screen_close(struct top *top);
 
-/* Draws all of it. */
+/* Draws the whole screen. */
 void top_screen_draw(struct top *top);
 
-/* A key that was pressed; 0: none. */
+/* Returns a pressed key; 0: none. */
 int top_screen_key(void);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Spins in BPF programs that come and go, so that one lies where another was, for tests to tell
- * apart again:
+ * Spins in BPF programs that are loaded and unloaded, so that one gets another's address and tests
+ * must tell them apart:
  *
- *	bpf-spin SECONDS N	in N programs one after the other, in two threads; each for so
- *				many seconds of CPU time
+ *	bpf-spin SECONDS N	two threads run N programs each, one after the other, each for
+ *				so many seconds of CPU time
  *
- * A thread has the name of the program that it runs: left1, left2 … and right1 …; their first ones,
- * left0 and right0, stay loaded, and are run again at the end. Exit status 77: the kernel loads or
- * runs no BPF program for us, and why is on stderr.
+ * A thread has the name of its current program: left1, left2 … and right1 …. The first ones, left0
+ * and right0, stay loaded and run again at the end. Exit status 77: the kernel does not load or run
+ * BPF programs for us; the reason is on stderr.
  */
 #include <errno.h>
 #include <linux/bpf.h>
@@ -23,8 +23,8 @@
 #include <unistd.h>
 
 enum {
-	STEPS_MAX = 512,   /* of a program's loop: its size */
-	VERIFIED = 100000, /* instructions of a run; the verifier takes each of them */
+	STEPS_MAX = 512,   /* in a program's loop; determines its size */
+	VERIFIED = 100000, /* instructions per run; the verifier follows all of them */
 	RUNS_A_CALL = 50,  /* a few milliseconds */
 	PACKET_SIZE = 64,
 	EXIT_SKIPPED = 77,
@@ -49,7 +49,7 @@ static struct bpf_insn instruction(int code, int target, int source, int offset,
 	return (struct bpf_insn){ code, target, source, offset, value };
 }
 
-/* A loop of so many steps: programs of another length lie elsewhere. */
+/* Loads a loop of `n_steps` steps; programs of different size get different addresses. */
 static int load(const char *name, int n_steps)
 {
 	struct bpf_insn code[STEPS_MAX + 8];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Spins in a known chain of calls, outer → middle → inner, for tests to find again:
+ * Spins in a known chain of calls, outer → middle → inner, for tests to find in stacks:
  *
  *	chain once SECONDS	from main()
  *	chain threads SECONDS	from left() and right(), in two threads of these names
  *	chain forks SECONDS	from child(), in one short-lived child process after the other
  *
- * SECONDS of CPU time: of each thread, or of all children together.
+ * SECONDS is CPU time, of each thread or of all children together.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ static CHAIN_LINK void inner(void)
 static CHAIN_LINK void middle(void)
 {
 	inner();
-	sink++; /* no call may be the last thing, or it would be a jump */
+	sink++; /* no tail call */
 }
 
 static double cpu_seconds(void)

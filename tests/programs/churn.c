@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Many processes whose true stack is known: each has the name of the only function that it spins
- * in. 64 functions, spin_00 to spin_77, are called each by its own call_00 to call_77.
+ * Many processes with known stacks: each is named after the only function that it spins in. Each of
+ * 64 functions, spin_00 to spin_77, has a caller of its own, call_00 to call_77.
  *
- *	churn fork N SECONDS			N short ones, evenly in so many seconds, forked only
- *	churn exec N SECONDS PROGRAM...		forked, and executing one PROGRAM after the other
+ *	churn fork N SECONDS			N short processes, evenly over SECONDS; fork only
+ *	churn exec N SECONDS PROGRAM...		forked, each executing the next PROGRAM
  *	churn reuse N SECONDS PROGRAM...	likewise, with few PIDs used again and again (root)
- *	churn live N SECONDS WAKEUPS PROGRAM...	N at a time: each spins, and waits to do so again;
- *						so many wake up in a second
+ *	churn live N SECONDS WAKEUPS PROGRAM...	N at a time: each spins, and waits to spin again;
+ *						so many wake up per second
  *
- * PROGRAM is this one, or a copy: in the copy number k, from 0, the symbol of each function is that
- * of the k-th one behind it. All copies must have the same addresses (no PIE), so that a stack
- * that is looked up in another process's mappings shows a wrong name.
+ * PROGRAM is this program or a copy: in copy k, from 0, each function has the symbol of the k-th
+ * function after it. All copies must have the same addresses (no PIE), so that a stack looked up in
+ * another process's mappings shows a wrong name.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +29,7 @@
 
 enum {
 	SPIN_NS = 3000000,
-	LIVING_MAX = 512, /* short ones, on a machine that is too slow */
+	LIVING_MAX = 512, /* short processes, if the machine is too slow */
 	REUSED_PIDS = 1000,
 };
 
@@ -43,7 +43,7 @@ static uint64_t now(clockid_t clock)
 	return time.tv_sec * NANOSECONDS_A_SECOND + time.tv_nsec;
 }
 
-/* No call may be the last thing in a function, or it would be a jump. */
+/* The statement after the call prevents a tail call. */
 #define FUNCTIONS(n)                                                                               \
 	static CHAIN_LINK void spin_##n(void)                                                      \
 	{                                                                                          \
@@ -71,12 +71,12 @@ ALL(FUNCTIONS)
 static void (*const calls[])(void) = { ALL(CALL) };
 enum { N_CALLS = sizeof(calls) / sizeof(calls[0]) };
 
-/* What is spun in, and what it is called. */
+/* The function to spin in, and the number in the process's name. */
 struct part {
 	unsigned function, name;
 };
 
-/* Spins, says that it has done so by closing its output, and spins again for each byte of input. */
+/* Spins, signals that by closing its output, and spins again for each byte of input. */
 static CHAIN_LINK void spin(struct part part)
 {
 	char name[16], byte;
@@ -93,7 +93,7 @@ static CHAIN_LINK void spin(struct part part)
 struct load {
 	unsigned long n;
 	double seconds;
-	char **programs; /* NULL-terminated; none: fork only */
+	char **programs; /* NULL-terminated; empty: fork only */
 	size_t n_programs;
 	int input_fd, output_fd; /* of the children */
 };
@@ -123,7 +123,7 @@ static CHAIN_LINK void start_child(const struct load *load, unsigned long i)
 	dup2(load->input_fd, STDIN_FILENO);
 	dup2(load->output_fd, STDOUT_FILENO);
 	if (load->n_programs) {
-		size_t copy = (i + i / N_CALLS) % load->n_programs; /* each function in each */
+		size_t copy = (i + i / N_CALLS) % load->n_programs; /* each in each */
 
 		part.name = (part.function + copy) % N_CALLS;
 		execute(load->programs[copy], part);
@@ -139,7 +139,7 @@ static void sleep_until(uint64_t time)
 		;
 }
 
-/* The next PID that the kernel gives away is the one behind this. */
+/* The kernel assigns the PID after this one next. */
 static void set_last_pid(pid_t pid)
 {
 	FILE *file = fopen("/proc/sys/kernel/ns_last_pid", "w");
@@ -170,7 +170,7 @@ static void run_short(struct load *load, int reuses_pids)
 	printf("processes=%lu seconds=%.1f\n", load->n, (now(CLOCK_MONOTONIC) - begun) / 1e9);
 }
 
-/* Starts them, and waits until each has spun once. */
+/* Starts all children, and waits until each has spun once. */
 static void start_live(struct load *load)
 {
 	int ready[2];
@@ -188,10 +188,7 @@ static void start_live(struct load *load)
 	fflush(stdout);
 }
 
-/*
- * They all wait at one pipe, where the kernel wakes the one that has waited longest, and end when
- * nobody can write to it any more.
- */
+/* All wait at one pipe, where the kernel wakes the longest waiter, and end when it is closed. */
 static void run_live(struct load *load, double wakeups_a_second)
 {
 	uint64_t begun, n = load->seconds * wakeups_a_second;

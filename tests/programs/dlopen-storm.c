@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Loads and unloads libraries, one after the other, evenly in so many seconds:
+ * Loads and unloads libraries one after the other, evenly over SECONDS:
  *
  *	dlopen-storm N SECONDS LIBRARY...
  *
- * Each time executable memory is mapped, which the pipeline is told of, and goes again, which it
- * is not; the next library often lies where the last one was.
+ * Each load maps executable memory, which the kernel reports as an event; unmapping it is not
+ * reported. The next library often gets the address of the last one.
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Events that can be counted: calls of a function from two others, in threads and in children, and
- * pages that are touched for the first time.
+ * Events that can be counted: calls of a function from two callers, in threads and children, and
+ * pages touched for the first time.
  *
- *	events CALLS CHILDREN PAGES	each child calls once, and so does a thread for each of them
+ *	events CALLS CHILDREN PAGES	each child calls once, and so does one thread per child
  */
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Functions with the same code, which a linker may fold into one; and an alias, which is none. */
+/* Functions with identical code, which a linker may fold into one, and an alias. */
 #define FAR __attribute__((noipa))
 #define BODY                                                                                       \
 	{                                                                                          \

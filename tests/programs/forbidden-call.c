@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Preloaded, the process called FORBIDDEN_NAME makes the system call FORBIDDEN_CALL, a number, as
- * soon as it is in its sandbox: as a libc does that makes a call of which nobody knew.
+ * Preloaded: makes system call number FORBIDDEN_CALL in the process named FORBIDDEN_NAME once it is
+ * in its sandbox, like a libc that makes an unexpected call.
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Functions whose frames differ, without a library: compiled for any architecture, only their
- * unwind information is looked at. They are never run.
+ * Functions with different frames, without a library: compiled for any architecture to examine
+ * their unwind information. They are never run.
  */
 #include <stddef.h>
 
@@ -16,7 +16,7 @@ NO_INLINE int leaf(int a, int b)
 	return a * b + sink;
 }
 
-/* Enough locals in memory for a frame, with nobody to call. */
+/* Enough locals in memory to need a frame, but no calls. */
 NO_INLINE int leaf_with_frame(int a)
 {
 	volatile int numbers[12];
@@ -31,7 +31,7 @@ NO_INLINE int non_leaf(int a)
 	return leaf(a, 2) + twist(a) + leaf(a, 4);
 }
 
-/* More values than can stay in registers that a call may change. */
+/* More values than fit in caller-saved registers. */
 NO_INLINE int many_saved(int a, int b, int c, int d)
 {
 	int e = twist(a), f = twist(b), g = twist(c), h = twist(d), i = twist(e), j = twist(f);
@@ -72,7 +72,7 @@ NO_INLINE int with_alloca(size_t n)
 	return memory[n / 2] + twist(n);
 }
 
-/* The stack pointer is rounded: the CFA is lost, but for what was put away. */
+/* The stack pointer is rounded: the CFA must be computed from saved values. */
 NO_INLINE int aligned(size_t n)
 {
 	__attribute__((aligned(128))) char memory[256];
@@ -83,7 +83,7 @@ NO_INLINE int aligned(size_t n)
 	return memory[n & 15] + more[n / 2];
 }
 
-/* Several ways out, so that the frame is there again behind each of them. */
+/* Several exits: the frame exists again after each of them. */
 NO_INLINE int early_exits(int a)
 {
 	if (a == 1)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Pairs of threads that hand a token over by pipes, with a little work at each: many short waits.
- * Says "n-hops seconds" at its end.
+ * Pairs of threads that pass a token by pipes, with a little work at each hop: many short waits.
+ * Prints "n-hops seconds" at the end.
  *
  *	hand-over PAIRS SECONDS WORK	WORK: steps of a calculation between two hops
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Spins for some milliseconds, two calls deep, both of them inlined: inlined-spin ROUNDS */
+/* Spins for some milliseconds, two inlined calls deep: inlined-spin ROUNDS */
 #include <stdint.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What both units of inlines.cc share: the linker keeps one copy of each. */
+/* Shared by both units of inlines.cc: the linker keeps one copy of each definition. */
 #pragma once
 
 #include <string>

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Code that a JIT compiler has made: "outer" calls a function that is little else than prologue
- * and epilogue.
+ * Code of a JIT compiler: "outer" calls a function that is little more than prologue and epilogue.
  *
  *	jit-frames dump|map kept|bare|framed DIR ROUNDS
  *
- * "kept" keeps a frame pointer, "bare" has no frame, "framed" has one without a frame pointer. They
- * are told in DIR/jit-PID.dump with their bytes, or in DIR/perf-PID.map without.
+ * "kept" keeps a frame pointer, "bare" has no frame, "framed" has one without a frame pointer. The
+ * code is reported in DIR/jit-PID.dump with its bytes, or in DIR/perf-PID.map without.
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -15,12 +14,12 @@
 
 enum { CALLEE_AT = 64, CALL_END = 14 };
 
-/* Calls the other one %edi times. */
+/* Calls the callee %rdi times. */
 static unsigned char outer[] = {
 	0x55,			   /* push %rbp */
 	0x48, 0x89, 0xe5,	   /* mov %rsp, %rbp */
 	0x53,			   /* push %rbx */
-	0x50,			   /* push %rax: the stack stays aligned */
+	0x50,			   /* push %rax, for alignment */
 	0x48, 0x89, 0xfb,	   /* mov %rdi, %rbx */
 	0xe8, 0,    0,	  0,	0, /* call */
 	0x48, 0xff, 0xcb,	   /* dec %rbx */

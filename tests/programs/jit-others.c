@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A JIT compiler whose jitdump is mapped in another process than the one that it tells of:
+ * A JIT compiler whose jitdump is mapped in another process than the one that it describes:
  *
- *	jit-others fork DIR: in a child, too, which puts code of its own where the parent has some,
- *		and goes on to write to the same file. It waits for DIR/go to be written to, then
- *		holds DIR/done open until both have run.
- *	jit-others exec DIR: in the program that it executes, of the same PID.
+ *	jit-others fork DIR: also in a child, which puts code of its own at the parent's addresses
+ *		and appends to the same file. Waits until DIR/go is written to, then holds
+ *		DIR/done open until both have run.
+ *	jit-others exec DIR: in the program that it executes, under the same PID.
  *
- * A thread that runs code which the file tells of as its own is called as that is.
+ * A thread that runs code reported for its own process has the name of that code.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ static void report(const unsigned char *at, const char *name)
 	fflush(out);
 }
 
-/* At the same address in each program. */
+/* Puts code at the same address in each process. */
 static void make_code(void)
 {
 	code = mmap((void *)0x10000000, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC,
@@ -73,10 +73,10 @@ static void await(int fd)
 		err(1, "waiting");
 }
 
-/* What each of them tells comes in turns: neither has told of the code at UNTOLD that it runs. */
+/* Both report in turns. The child also runs code at UNREPORTED, which only the parent reported. */
 static void run_child(int from_parent, int to_parent)
 {
-	await(from_parent); /* that has told of UNTOLD */
+	await(from_parent); /* until it has reported UNREPORTED */
 	report(code + REPORTED, "child");
 	if (write(to_parent, "", 1) != 1)
 		err(1, "write");
@@ -90,7 +90,7 @@ static void run_parent(int from_child, int to_child)
 	report(code + UNREPORTED, "untold");
 	if (write(to_child, "", 1) != 1)
 		err(1, "write");
-	await(from_child); /* that has told of TOLD */
+	await(from_child); /* until it has reported REPORTED */
 	run(code + REPORTED, "parent");
 }
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A JIT compiler that runs each function that it has made for a while, under the thread name of the
- * function, so that samples tell which one was running:
+ * A JIT compiler that runs each function that it makes for a while, under a thread name equal to
+ * the function's, so that samples tell which one was running:
  *
  *	jit-spin dump|map|none prompt|late same|turns|apart DIR ROUNDS [memory|memfd|shm [FILE]]
  *
- * It tells of them in DIR/jit-PID.dump or DIR/perf-PID.map or nowhere; `prompt`: before one runs,
- * `late`: all at the end; at the `same` place one after the other, two there in `turns`, or `apart`
- * from each other. The code is in anonymous memory, or in a file without a name that is mapped
- * twice, as .NET does. What FILE holds is told first.
+ * Functions are reported in DIR/jit-PID.dump, in DIR/perf-PID.map or not at all; `prompt`: before
+ * each one runs, `late`: all at the end. They are made one after the other at the `same` address,
+ * two there in `turns`, or `apart` from each other. The code is in anonymous memory, or in an
+ * unlinked file that is mapped twice, as .NET does. The content of FILE is reported first.
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -52,8 +52,7 @@ __attribute__((noinline)) static void run(const unsigned char *at, long rounds)
 	__asm__ volatile("" ::: "memory"); /* no tail call */
 }
 
-/* A page for code; how far behind it the page is where it can be written, goes to `ret_writable`.
- */
+/* Maps a page for code; `ret_writable`: distance to where it can be written. */
 static unsigned char *map_code(const char *where, ptrdiff_t *ret_writable)
 {
 	static const char path[] = "/dev/shm/stackpipe-jit-spin";

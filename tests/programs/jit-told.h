@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * How a JIT compiler tells of its code: the records of a jitdump (the Linux kernel's
- * tools/perf/Documentation/jitdump-specification.txt), or the lines of a perf map.
+ * How a JIT compiler reports its code: jitdump records (the Linux kernel's
+ * tools/perf/Documentation/jitdump-specification.txt), or lines of a perf map.
  */
 #pragma once
 
@@ -16,7 +16,7 @@
 
 enum { PAGE = 4096 };
 
-/* Counts %rdi down. It has the frame pointer that alone leads out of it. */
+/* Counts %rdi down. Only its frame pointer leads to its caller. */
 static const unsigned char spin[] __attribute__((unused)) = {
 	0x55,		  /* push rbp */
 	0x48, 0x89, 0xe5, /* mov rbp, rsp */
@@ -45,7 +45,7 @@ static inline uint64_t dump_now(void)
 	return time.tv_sec * 1000000000ULL + time.tv_nsec;
 }
 
-/* How a profiler gets to know of the file: it is mapped as code. */
+/* Maps the file as code, by which profilers find it. */
 static inline void dump_map(int fd)
 {
 	if (mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A JIT compiler that writes a jitdump: it puts code where other code was, moves it, runs it, and
- * says after each step what is where:
+ * A JIT compiler that writes a jitdump: it replaces code, moves it, runs it, and reports after each
+ * step what is where:
  *
  *	jitdump FILE
  *
- * prints lines of "TIME ADDRESS NAME LINE" (of CLOCK_MONOTONIC; 0: no line), NAME being "-" where
- * there is no code. What a line says is in FILE before it is printed.
+ * prints lines of "TIME ADDRESS NAME LINE" (CLOCK_MONOTONIC; line 0: none); NAME is "-" where there
+ * is no code. FILE has the records of a line before it is printed.
  */
 #include <elf.h>
 #include <err.h>
@@ -88,7 +88,7 @@ static void put_header(void)
 	put(&header, sizeof(header));
 }
 
-/* Its second half is of the next line. */
+/* The second half of the code is of the next line. */
 static void put_lines(const uint8_t *at, uint32_t line)
 {
 	struct debug_entry entries[] = {
@@ -103,7 +103,7 @@ static void put_lines(const uint8_t *at, uint32_t line)
 	put(entries, sizeof(entries));
 }
 
-/* A function that returns `value`. */
+/* Makes a function that returns `value`. */
 static void make_code(uint8_t *at, uint32_t value)
 {
 	memset(at, 0x90, CODE_SIZE); /* nop */
@@ -191,7 +191,7 @@ int main(int argc, char **argv)
 
 	if (argc != 2 || !(dump = fopen(argv[1], "w+e")))
 		errx(2, "usage: jitdump FILE");
-	/* By this perf finds the file. */
+	/* perf finds the file by this mapping. */
 	if (mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fileno(dump), 0) == MAP_FAILED)
 		err(1, "%s", argv[1]);
 	memory = mmap(NULL, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
@@ -208,19 +208,19 @@ int main(int argc, char **argv)
 	say_all(a, "first", 10);
 	say(a - 1, "-", 0);
 	say(a + CODE_SIZE, "-", 0);
-	load(a, "second", 20); /* where the first was */
+	load(a, "second", 20); /* replaces the first */
 	say_all(a, "second", 20);
 	move(a, b, 1);
 	say_all(a, "-", 0);
 	say_all(b, "second", 20);
-	load(a, "third", 0); /* where the second was, and without lines */
+	load(a, "third", 0); /* replaces the second; without lines */
 	say_all(a, "third", 0);
 	say_all(b, "second", 20);
-	move(b, c, 1); /* over a half of the third */
+	move(b, c, 1); /* over half of the third */
 	say_all(c, "second", 20);
 	say(c - 1, "third", 0);
 	say(b, "-", 0);
-	for (int i = 0; i < 1000; i++) /* more than the history has in one block */
+	for (int i = 0; i < 1000; i++) /* more than one block of the history */
 		load(a + i % 3 * CODE_SIZE, i % 3 == 1 ? "odd" : "even", 100 + i);
 	say_all(a, "even", 100 + 999);
 	say_all(a + CODE_SIZE, "odd", 100 + 997);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Two libraries of one layout, whose functions have other names. */
+/* Two libraries of one layout, whose functions have different names. */
 #define JOIN_(a, b) a##b
 #define JOIN(a, b) JOIN_(a, b)
 #define FAR __attribute__((noipa, visibility("hidden")))

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Runs one library's code, and then another one's at the same address, in a way that the kernel
- *tells nobody of:
+ * Runs one library's code, then another's at the same address, by a way that causes no event:
  *
  *	moved move FIRST SECOND		mremap(2) of the second over the first
  *	moved share FIRST SECOND	a process that shares this one's memory maps it there
  *
- * The process or thread that runs the second is called "second" from then on.
+ * From then on the process or thread that runs the second is named "second".
  */
 #include <dlfcn.h>
 #include <sched.h>
@@ -84,7 +83,7 @@ static int move(entry_function entry)
 		   (void *)first.start) == MAP_FAILED)
 		return 1;
 	run_second((void *)entry);
-	_exit(0); /* what the second library is to do at the end is not where it was */
+	_exit(0); /* no destructors: their code was moved */
 }
 
 static int share(entry_function entry)
@@ -95,7 +94,7 @@ static int share(entry_function entry)
 
 	if (pid < 0 || !file)
 		return 1;
-	usleep(100000); /* it is known by then, with the first one's code */
+	usleep(100000); /* until it was recorded, with the first one's code */
 	if (mmap((void *)first.start, first.end - first.start, PROT_READ | PROT_EXEC,
 		 MAP_PRIVATE | MAP_FIXED, fileno(file), second.offset) == MAP_FAILED)
 		return 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Two libraries of one layout, whose functions have other names. The innermost function, and
- * another one that may be run in its place, have a page each.
+ * Two libraries of one layout, whose functions have different names. The innermost function, and
+ * another one that may run in its place, have a page each.
  */
 #define JOIN_(a, b) a##b
 #define JOIN(a, b) JOIN_(a, b)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Runs code of one library, and then of another one that has taken its place in one way or another:
+ * Runs code of one library, then of another one that replaced it in some way:
  *
  *	moving WAY FIRST SECOND
  *
- * Both are moved-library.c, in which the innermost function has a page of its own. A thread is
- * called by whose outer and inner functions it runs ("alpha", "alpha-beta", …) while it does so,
- * and "away" in between. WAY is one of `ways` below.
+ * Both are built from moving-library.c, where the innermost function has a page of its own. While a
+ * thread runs, it is named after the libraries of its outer and inner functions ("alpha",
+ * "alpha-beta", …); in between it is "away". WAY is one of `ways` below.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -28,16 +28,16 @@ enum { PAGE = 4096, ROUNDS = 20000, STACK = 1 << 16, TIMES = 40, ORPHANS = 4 };
 struct text {
 	char *start;
 	size_t size;
-	long offset; /* in the file */
+	long offset; /* file offset */
 	char path[256];
 };
 
 static struct text first, second;
 static void (*entry)(volatile long *sum, long n);
-static char *inner; /* its page in the first one */
+static char *inner; /* the page of the first library's inner function */
 static atomic_int stage;
 
-/* Of the CPU, so that there are as many samples on a busy machine. */
+/* CPU time, so that a busy machine gives as many samples. */
 static long now_ms(void)
 {
 	struct timespec time;
@@ -80,10 +80,10 @@ static void find(const char *path, struct text *ret)
 	check(ret->size > 0);
 }
 
-/* Maps so much of a library's text there, from its own place on. */
+/* Maps `size` bytes of a library's text, from offset `from`, at `at`. */
 static void map_at(char *at, const struct text *text, size_t from, size_t size, int flags)
 {
-	/* What may not be written to does not count as shared. */
+	/* A read-only descriptor gives no mapping that the kernel treats as shared. */
 	int fd = open(text->path, (flags & MAP_SHARED ? O_RDWR : O_RDONLY) | O_CLOEXEC);
 
 	check(mmap(at, size, PROT_READ | PROT_EXEC, flags | MAP_FIXED, fd, text->offset + from) ==
@@ -125,7 +125,7 @@ static void map_in_turns(void)
 	}
 }
 
-/* Two pages of one file change places; the kernel maps them for that. */
+/* Swaps pages of one file; the kernel creates a mapping for that. */
 static void remap_pages(void)
 {
 	map_at(first.start, &first, 0, first.size, MAP_SHARED);
@@ -199,7 +199,7 @@ static int run_both(void *arg)
 	return 0;
 }
 
-/* Ends before its child, which nobody can tell whose memory it shares from then on. */
+/* Ends before its child: from then on, no record links the child to the memory that it shares. */
 static int leave_a_child(void *arg)
 {
 	share(run_both);
@@ -289,7 +289,7 @@ int main(int argc, char *argv[])
 		if (strcmp(ways[i].name, argv[1]))
 			continue;
 		ways[i].run();
-		_exit(0); /* what the libraries are to do at the end is not where it was */
+		_exit(0); /* no destructors: their code may have moved */
 	}
 	return 1;
 }

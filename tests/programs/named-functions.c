@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Functions whose names are looked up in this file, stripped and linked to debug files. */
+/* Functions whose names are looked up in this program, stripped and linked to debug files. */
 
 int exported_function(int number);
 
-/* As assemblers leave them: one without a size, one with a size and something behind it. */
+/* As in assembly: one without a size, one with a size and code after it. */
 __asm__(".pushsection .text\n"
 	"unsized_function:\n"
 	"	nop\n"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * To be preloaded: a kernel that refuses events which would tell of its own code (attr.ksymbol),
- * with the error whose number is in the environment, NO_KSYMBOL.
+ * Preloaded: imitates a kernel that refuses events for its own code (attr.ksymbol) with the error
+ * number in the environment variable NO_KSYMBOL.
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* For machines that do not run it: _start() calls outer(), that middle(), and that leaf(). */
+/* For a machine other than the host: _start() calls outer(), which calls middle(), then leaf(). */
 volatile long sink;
 
 __attribute__((noinline)) static long leaf(long *x)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Replaces its own text by a copy in memory without a file, as programs do that want huge pages,
- * and runs on, in functions of which only one keeps a frame pointer:
+ * Replaces its own text by a copy in anonymous memory, as programs do that want huge pages, and
+ * runs on, in functions of which only one keeps a frame pointer:
  *
  *	replaced copy SECONDS	maps memory over it and copies the text back
  *	replaced move SECONDS	moves a copy over it, by mremap(2)
- *	replaced part SECONDS	as copy, of the page that runs alone
- *	replaced change SECONDS	as copy, and the copy has other code in it, in another page than
- *runs replaced patch SECONDS	the same, in the page that runs
+ *	replaced part SECONDS	as copy, only the page that runs
+ *	replaced change SECONDS	as copy, with other code in a page that does not run
+ *	replaced patch SECONDS	as copy, with other code in the page that runs
  *
- * It is called "moved" from then on.
+ * From then on the process is named "moved".
  */
 #include <alloca.h>
 #include <stdint.h>
@@ -73,7 +73,7 @@ static inline __attribute__((always_inline)) long call(long number, long a, long
 	return result;
 }
 
-/* Is copied and run elsewhere: the text is away meanwhile. */
+/* Copied and run elsewhere, as the text is absent meanwhile. */
 FAR __attribute__((aligned(4096), section(".replace"), optimize("O1", "no-stack-protector"))) void
 replace(uintptr_t text, size_t size, char *copy, int moves)
 {
@@ -112,7 +112,7 @@ static char *map(size_t size)
 		    0);
 }
 
-/* What the copy has instead of the text: no difference to what runs. */
+/* Changes the copy where that does not affect what runs. */
 static void change(const char *way, char *copy, uintptr_t text)
 {
 	if (!strcmp(way, "change"))

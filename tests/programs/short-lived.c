@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Threads and processes that live for microseconds, many that run side by side, or a program that
- * becomes another one; at the end "CPU SECONDS" on stderr, of all of them.
+ * executes another one. Prints the total of all of them, "CPU SECONDS", on stderr.
  *
  *	short-lived threads N | forks N | together N | waiting N | exec PROGRAM [go]
  *
- * With "go" it begins when there is something on standard input; the threads of "waiting" are
- * there before, and wait for it.
+ * With "go" it starts when standard input has data; the threads of "waiting" are created before and
+ * wait for it.
  */
 #include <pthread.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Spins in the handler of a signal that a known chain of calls has sent to itself, for a while of
- * CPU time: a stack there goes through the kernel's signal frame.
+ * Spins in the handler of a signal that a known chain of calls sends to itself, for SECONDS of CPU
+ * time: stacks lead through the kernel's signal frame.
  *
  *	signal-chain SECONDS
  */
@@ -20,7 +20,7 @@ static __attribute__((noinline)) void handle(int number)
 static __attribute__((noinline)) void interrupted(void)
 {
 	raise(SIGUSR1);
-	sink++; /* no call may be the last thing, or it would be a jump */
+	sink++; /* no tail call */
 }
 
 static double cpu_seconds(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Spins in signal handlers: on the stack, on one of their own, and one within the other. */
+/* Spins in signal handlers: on the normal stack, on an alternate one, and one nested in another. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Spins in the library of sizeless.c. */
+/* Spins in the library built from sizeless.c. */
 #include <time.h>
 
 enum { TURNS = 1000000 };

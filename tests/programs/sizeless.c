@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A library whose exported symbols have no size, as an assembler's, with functions behind them that
- * lose their names when it is stripped: with unwind information, and without any.
+ * A library whose exported symbols have no size, as assemblers make them, followed by functions
+ * that lose their names when it is stripped: some with unwind information, some without.
  */
 #define HIDDEN __attribute__((noipa, noinline))
 

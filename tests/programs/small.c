@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * A program of a few hundred bytes, without a C library, that spins in a known chain of calls:
- * _start → outer → middle → inner. Recorded streams of it carry the whole program with them
- * (embed-images), so that they can be unwound and symbolized anywhere.
+ * _start → outer → middle → inner. Recorded streams contain the whole program (embed-images), so
+ * that they can be unwound and symbolized anywhere.
  */
 static volatile unsigned long sink;
 
@@ -36,7 +36,7 @@ __asm__(".globl _start\n"
 	".type _start, @function\n"
 	"_start:\n"
 	"	.cfi_startproc\n"
-	"	.cfi_undefined rip\n" /* nobody has called it */
+	"	.cfi_undefined rip\n" /* the outermost frame */
 	"	call run\n"
 	"	hlt\n"
 	"	.cfi_endproc\n"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Spins for so many seconds of CPU time in one function, whose name is given when it is compiled.
- */
+/* Spins for so many seconds of CPU time in one function, whose name is set at compile time. */
 #include <stdlib.h>
 #include <time.h>
 

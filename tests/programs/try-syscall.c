@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Makes another process make a system call, as somebody would who has got hold of it:
+ * Makes another process execute a system call, as an attacker who controls it would:
  *
  *	try-syscall PID CALL [ARG...]
  *
- * An argument is a number, or text behind a colon, which is put on the process's stack. The call is
- * made in place of its next one, mostly the one that it waits in. Printed is "returned N", or
- *"killed N" with the signal that has ended it. Either way it is not the same any more: end it.
+ * An argument is a number, or a text after a colon, which is put on the process's stack. The call
+ * replaces the process's next one, usually the one that it waits in. Prints "returned N", or
+ * "killed N" with the signal that ended the process, whose state is damaged in either case: end it.
  */
 #include <errno.h>
 #include <seccomp.h>
@@ -32,7 +32,7 @@ static void must(int is_good, const char *what)
 	exit(2);
 }
 
-/* Until it stops for us again; what has ended it ends us. A signal is passed on. */
+/* Waits until the process stops for us; exits if it ended. Passes on signals. */
 static void wait_for_stop(void)
 {
 	int status;
@@ -75,7 +75,7 @@ static bool is_entering(void)
 	return info.op == PTRACE_SYSCALL_INFO_ENTRY;
 }
 
-/* What seccomp kills still comes out of the call, with the signal pending. */
+/* A process killed by seccomp still leaves the call, with SIGSYS pending. */
 static void end_if_killed(void)
 {
 	struct __ptrace_peeksiginfo_args first = { .nr = 1 };
@@ -101,7 +101,7 @@ int main(int argc, char **argv)
 		resume(PTRACE_SYSCALL);
 	} while (!is_entering());
 	must(ptrace(PTRACE_GETREGS, pid, 0, &registers) == 0, "ptrace");
-	text_at = registers.rsp; /* over what is there: it does not return */
+	text_at = registers.rsp; /* overwrites the stack: the process is not resumed */
 	for (int i = 3; i < argc; i++)
 		args[i - 3] = argv[i][0] == ':' ? put_text(argv[i] + 1, &text_at)
 						: strtoul(argv[i], NULL, 0);
@@ -113,7 +113,7 @@ int main(int argc, char **argv)
 	registers.r8 = args[4];
 	registers.r9 = args[5];
 	must(ptrace(PTRACE_SETREGS, pid, 0, &registers) == 0, "ptrace");
-	resume(PTRACE_SYSCALL); /* out of it */
+	resume(PTRACE_SYSCALL); /* until the call returns */
 	end_if_killed();
 	must(ptrace(PTRACE_GETREGS, pid, 0, &registers) == 0, "ptrace");
 	printf("returned %ld\n", (long)registers.rax);

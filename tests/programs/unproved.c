@@ -4,8 +4,8 @@
  *
  *	unproved WAY
  *
- * What calls it, and what it calls, is C with frame pointers. WAY is one of `ways` below. With
- * NESTED there is the only one of a function within a function, for which the stack is executable.
+ * Its callers and callees are C code with frame pointers. WAY is one of `ways` below. With NESTED
+ * the only way is a nested function, for which the stack is executable.
  */
 #include <signal.h>
 #include <stdint.h>
@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define FAR __attribute__((noipa, used)) static
-#define STAY() __asm__ volatile("") /* behind a call: as the last thing it would become a jump */
+#define STAY() __asm__ volatile("") /* after a call, to prevent a tail call */
 
 enum { MS = 300, LOOPS = 50000, PAGE = 4096, STACK = 1 << 16 };
 
@@ -39,13 +39,13 @@ static const uint8_t bare_call[] = {
 	0x48, 0x83, 0xc4, 0x18, /* add rsp, 24 */
 	0xc3,			/* ret */
 };
-/* Has rdx in the frame pointer meanwhile. */
+/* Holds rdx in the frame pointer during the loop. */
 static const uint8_t register_loop[] = {
 	0x55, 0x48, 0x89, 0xd5, /* push rbp; mov rbp, rdx */
 	0xff, 0xcf, 0x75, 0xfc, /* dec edi; jnz */
 	0x5d, 0xc3,		/* pop rbp; ret */
 };
-/* Calls rsi on the stack that ends at rdx. */
+/* Calls rsi on a stack whose top is rdx. */
 static const uint8_t switching_call[] = {
 	0x55, 0x48, 0x89, 0xe5, /* push rbp; mov rbp, rsp */
 	0x48, 0x89, 0xd4,	/* mov rsp, rdx */
@@ -53,14 +53,14 @@ static const uint8_t switching_call[] = {
 	0x48, 0x89, 0xec,	/* mov rsp, rbp */
 	0x5d, 0xc3,		/* pop rbp; ret */
 };
-/* Calls itself by way of rdx, in a frame, where the loop has none. */
+/* Calls a frameless loop from a function with a frame. */
 static const uint8_t framed_call_of_bare_loop[] = {
 	0x55, 0x48, 0x89, 0xe5,	      /* push rbp; mov rbp, rsp */
 	0xe8, 0x02, 0x00, 0x00, 0x00, /* call the loop */
 	0x5d, 0xc3,		      /* pop rbp; ret */
 	0xff, 0xcf, 0x75, 0xfc, 0xc3, /* dec edi; jnz; ret */
 };
-/* As closures begin: jumps to rsi, and leaves nothing on the stack. */
+/* As closures begin: jumps to rsi, leaving nothing on the stack. */
 static const uint8_t trampoline[] = { 0x90, 0x90, 0x90, 0x90, 0xff, 0xe6 };
 
 static uint8_t data[PAGE] __attribute__((aligned(PAGE))) = { 0xcc };
@@ -77,7 +77,7 @@ FAR void via(code_function *code, long n, void (*next)(long n), void *more)
 	STAY();
 }
 
-/* Of the CPU, so that there are as many samples on a busy machine. */
+/* CPU time, so that a busy machine gives as many samples. */
 FAR int is_over(void)
 {
 	struct timespec time;
@@ -117,7 +117,7 @@ FAR void decoy(void)
 	__asm__ volatile(".globl behind_call\nbehind_call:");
 }
 
-/* What looks like decoy()'s callee, called from there by main(), lies above what runs. */
+/* Above what runs lies a frame that looks like that of a callee of decoy(), called by main(). */
 FAR void run_register(void)
 {
 	volatile uintptr_t frame[2];
@@ -229,7 +229,7 @@ FAR void run_switching(void)
 	STAY();
 }
 
-/* Of the same bytes as in the file, but elsewhere. */
+/* Runs a copy of file code at another address. */
 FAR void run_copy(void)
 {
 	uint8_t *text = map(2 * PAGE);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Waits shortly, in two functions in turns of a thread, and says how long in each:
+ * A thread waits shortly in two functions in turns, and prints how long it waited in each:
  *
  *	wait-in-turns ROUNDS	"little TID NS NS" and "more TID NS NS", by the clock
  */

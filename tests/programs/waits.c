@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Threads that wait in known ways, each in a function of its own, for some tenths of a second in
- * all, and say how long: "NAME TID off-ns wall-ns ready-ns" a line, where off-ns is what the clock
- * says of the waits less the CPU time of the thread in them, wall-ns the thread's whole life, and
- * ready-ns the part of that in which it could have run, had there been a CPU.
+ * Threads that wait in known ways, each in its own function, for some tenths of a second in all.
+ * Prints a line "NAME TID off-ns wall-ns ready-ns" for each: off-ns is the clock time of the waits
+ * minus the thread's CPU time in them, wall-ns the thread's whole life, and ready-ns the part of it
+ * in which the thread was runnable without having a CPU.
  *
- *	waits FILE ROUNDS	FILE is read past the page cache, and made if it is not there
+ *	waits FILE ROUNDS	FILE is read past the page cache, and created if missing
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -94,7 +94,7 @@ struct waiter {
 	uint64_t begun, off_ns, wall_ns, ready_ns;
 };
 
-/* Of this thread: proc_pid_schedstat(5). 0: the kernel does not say. */
+/* This thread's time runnable, by proc_pid_schedstat(5). 0: not available. */
 static uint64_t time_ready(void)
 {
 	unsigned long long ready = 0;
@@ -108,7 +108,7 @@ static uint64_t time_ready(void)
 	return ready;
 }
 
-/* Between two waits it burns a little, so that there is something else in its life. */
+/* Burns CPU time between waits, so that the thread's life is not all waiting. */
 static void *run(void *arg)
 {
 	struct waiter *self = arg;
@@ -128,7 +128,7 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* Lets those go on who wait for somebody: every ROUND_US, one round. */
+/* Releases the waiting threads once per round, of ROUND_US. */
 static void feed(void)
 {
 	for (int round = 0; round < n_rounds; round++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Functions in one section, which nobody uses: where a linker (gold) leaves their offsets in it as
- * their addresses, the description of the second lies in the code of others.
+ * Unused functions in one section: a linker (gold) that drops them leaves their offsets in the
+ * section as their addresses, so that the second one's FDE lies over code of others.
  */
 #include <stdlib.h>
 
@@ -14,7 +14,7 @@ HIDDEN FAR long unused_first(long n)
 	return n;
 }
 
-/* Of a frame as large as two of those who call each other. */
+/* Has a frame as large as the frames of two callers. */
 HIDDEN FAR long unused_second(long n)
 {
 	volatile char frame[16];
@@ -26,7 +26,7 @@ HIDDEN FAR long unused_second(long n)
 	return frame[0];
 }
 
-/* What is used, so that code begins in front of the second. */
+/* Used, so that code begins before the second function. */
 __asm__(".section .text.front, \"ax\", @progbits\n"
 	".globl front\n"
 	".type front, @function\n"

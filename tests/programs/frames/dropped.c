@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A library whose unwind information is in .debug_frame alone, whose linker drops what nobody uses,
- * and whose hot loop has no unwind information. The description of the dropped function stays, with
- * an address that means nothing, and is long enough to reach over all other code.
+ * A library with unwind information in .debug_frame alone, whose linker drops unused functions, and
+ * whose hot loop has no unwind information. The FDE of the dropped function remains, with a
+ * meaningless address, and is long enough to cover all other code.
  */
 #include <stdlib.h>
 

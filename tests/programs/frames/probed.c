@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The instruction at `probed` is executed out of line where a uprobe stands: it is none that the
- * kernel leaves out. */
+/* A uprobe at `probed` executes the instruction out of line: it is none that the kernel skips. */
 #define FAR __attribute__((noipa))
 
 long sum;

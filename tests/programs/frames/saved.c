@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Calls what saved.S has, from functions that keep a frame pointer. */
+/* Calls the functions of saved.S from functions that keep a frame pointer. */
 #define FAR __attribute__((noipa))
 
 enum { CALLS = 100, ROUNDS = 2000000 };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * heap-confined WHEN ACTION BY WAY: a program that has only the calls left that it makes itself,
- * and exits with 5 whatever happens to others. WHEN: start (before anything is allocated by it),
- * middle. ACTION: kill, thread, trap, errno, strict, tsc (which need no BY): strict mode takes the
- * reading of the processor's counter away with the calls, and tsc that alone. BY: prctl, seccomp,
- * tsync. WAY: what it does then: flood, stacks, threads, fork, exec. It says how often it has
+ * heap-confined WHEN ACTION BY WAY: a program that confines itself to the system calls that it
+ * needs, and exits with 5 whatever happens to others. WHEN: start (before it allocates anything),
+ * middle. ACTION: kill, thread, trap, errno, strict, tsc (the last two need no BY): strict mode
+ * disables the CPU's time-stamp counter along with the calls, tsc the counter alone. BY: prctl,
+ * seccomp, tsync. WAY, what it does then: flood, stacks, threads, fork, exec. Prints how often it
  * allocated SIZE bytes, and how many calls were caught.
  */
 #include <errno.h>
@@ -53,14 +53,14 @@ static void on_violation(int signal)
 	n_caught++;
 }
 
-/* What the allocator needs, and what every program here does. */
+/* System calls of the allocator, and of every program here. */
 static const int plain[] = {
 	SYS_read,	SYS_write,	  SYS_brk,	 SYS_mmap,  SYS_munmap,
 	SYS_mremap,	SYS_madvise,	  SYS_mprotect,	 SYS_futex, SYS_exit,
 	SYS_exit_group, SYS_rt_sigreturn, SYS_getrandom,
 };
 
-/* For pthread_create(3), fork(2) and waitpid(2); for what execve(2) and the loader do. */
+/* For pthread_create(3), for fork(2) and waitpid(2), for execve(2) and the loader. */
 static const int for_threads[] = {
 	SYS_clone,	     SYS_clone3,       SYS_rt_sigprocmask,   SYS_rseq,
 	SYS_set_robust_list, SYS_rt_sigaction, SYS_sched_getaffinity
@@ -131,7 +131,7 @@ static void begin(void)
 	switch_stack(&below, above);
 }
 
-/* Stacks without a caller, at whose end the memory ends. */
+/* Runs on stacks without a caller that end where the memory ends. */
 static void stacks(void)
 {
 	for (int i = 0; i < 10; i++) {
@@ -162,7 +162,7 @@ static void threads(void)
 	}
 }
 
-/* A thread that has been there before: it goes on each time that it is told to. */
+/* A thread started before the filter; continues each time the gate has a byte. */
 static int ready[2], gate[2];
 static bool has_early;
 
@@ -184,7 +184,7 @@ static bool wait_for_early(void)
 	return read(ready[0], &byte, 1) == 1;
 }
 
-/* What the child allocates is not counted: whether it is told is not the question. */
+/* The child's allocations are not counted; whether they are recorded is not tested. */
 static void fork_and_wait(void)
 {
 	pid_t child = fork();
@@ -213,11 +213,11 @@ int main(int argc, char **argv)
 	struct sigaction action = { .sa_handler = on_violation };
 	const char *way = argc > 4 ? argv[4] : "";
 
-	if (argc == 2) /* in its own place, under the filter of before */
+	if (argc == 2) /* executed by itself, under the earlier filter */
 		goto confined;
 	if (argc != 5)
 		return 8;
-	alarm(PATIENCE_S); /* if a thread is killed that another waits for */
+	alarm(PATIENCE_S); /* in case a thread is killed that another one waits for */
 	sigaction(SIGSYS, &action, NULL);
 	if (!strcmp(argv[3], "tsync")) {
 		pthread_t early;
@@ -250,5 +250,5 @@ confined:
 	say();
 	if (has_early)
 		_exit(STATUS);
-	syscall(SYS_exit, STATUS); /* all that strict mode has */
+	syscall(SYS_exit, STATUS); /* the only exit that strict mode allows */
 }

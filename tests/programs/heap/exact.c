@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * exact LOG THREADS CALLS: calls the allocator in all its ways from stacks that it knows, and
- * writes each call down for itself, in memory that is no allocator's: kind, address, size, path.
- * The path tells the stack: `fork_off` has called `left` or `right` for each bit, from the
- * outermost on.
+ * exact LOG THREADS CALLS: calls the allocator in all its ways from known stacks, and logs each
+ * call itself, in memory from no allocator: kind, address, size, path. The path encodes the stack:
+ * for each bit, from the outermost on, `fork_off` called `left` or `right`.
  */
 #include <fcntl.h>
 #include <malloc.h>
@@ -32,7 +31,7 @@ struct entry {
 	uint32_t kind, path;
 };
 
-/* A thread's part of the log. */
+/* A thread's state and its part of the log. */
 struct worker {
 	pthread_t thread;
 	uint64_t random;
@@ -98,7 +97,7 @@ static void *resize(struct worker *worker, void *block, size_t size, uint32_t pa
 
 	note(worker, RELEASED, block, 0, 0);
 	if ((random >> 50 & 15) == 0) {
-		resized = realloc(block, SIZE_MAX / 4); /* there is not so much */
+		resized = realloc(block, SIZE_MAX / 4); /* fails: too large */
 		note(worker, RESTORED, block, 0, 0);
 		return resized ? resized : block;
 	}
@@ -111,7 +110,7 @@ static NOINLINE void operate(struct worker *worker, uint32_t path)
 {
 	uint64_t random = next_random(worker);
 	void **block = &worker->blocks[random % BLOCKS];
-	size_t size = (random >> 16) % 2048; /* 0, too: it is a block like any other */
+	size_t size = (random >> 16) % 2048; /* may be 0: a block like any other */
 
 	if (*block && random >> 61 == 0) {
 		*block = resize(worker, *block, size ? size : 1, path, random);
@@ -182,7 +181,7 @@ int main(int argc, char **argv)
 		return 1;
 	for (int i = 0; i < n_threads; i++) {
 		workers[i].random = 88172645463325252ULL + i * 0x9e3779b97f4a7c15ULL;
-		workers[i].log = log + i * (n_entries + 1) + 1; /* in front of it: whose it is */
+		workers[i].log = log + i * (n_entries + 1) + 1; /* entry -1: TID and count */
 		pthread_create(&workers[i].thread, NULL, work, &workers[i]);
 	}
 	for (int i = 0; i < n_threads; i++)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What OpenSSH's privilege-separated child, vsftpd and others do: a filter that allows what malloc
- * needs (brk, mmap, munmap, mremap, madvise, futex) and I/O; anything else ends the process. */
+/*
+ * Like OpenSSH's privilege-separated child, vsftpd and others: a seccomp filter allows what malloc
+ * needs (brk, mmap, munmap, mremap, madvise, futex) and I/O; other calls kill the process.
+ */
 #include <seccomp.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A program whose own first call of the allocator is FIRST; nothing before it needs one. */
+/* A program whose first allocator call is FIRST; nothing before it allocates. */
 #include <malloc.h>
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Allocates like an honest program, then writes something that cannot be to the memory by which
- *that is told, and goes on:
+ * Allocates like an honest program, then writes an impossible value to the memory by which its heap
+ * is reported, and exits:
  *
  *	forger WAY
  */
@@ -13,7 +13,7 @@
 
 enum { N_BLOCKS = 1000, SIZE = 100 };
 
-/* As the library has mapped it: the only mapping of its size and name. */
+/* Finds the library's region: the only mapping with its name. */
 static struct heap_region *find_region(void)
 {
 	FILE *maps = fopen("/proc/self/maps", "re");
@@ -37,7 +37,7 @@ static struct heap_ring *find_ring(struct heap_region *region)
 	return NULL;
 }
 
-/* One record more, by hand. The library would write its next one over it, so none follows. */
+/* Writes a record by hand. The library's next one would overwrite it, so none follows. */
 static void put(struct heap_ring *ring, const uint64_t *words, uint32_t n)
 {
 	uint64_t head = ring->head;

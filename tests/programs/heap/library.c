@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A library whose function has a frame of ROOM bytes: at its addresses the other one has another.
- */
+/* A library whose function has a frame of ROOM bytes; the other build's frame has another size. */
 #include <stdlib.h>
 
 void *allocate(size_t size);

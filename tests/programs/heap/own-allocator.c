@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Has an allocator of its own linked in: nobody else's malloc is ever called. */
+/* Links its own allocator, so that no other malloc is ever called. */
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ void free(void *block)
 
 void *calloc(size_t n, size_t size)
 {
-	return malloc(n * size); /* it is zero */
+	return malloc(n * size); /* static memory is zero */
 }
 
 void *realloc(void *block, size_t size)

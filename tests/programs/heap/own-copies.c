@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What an allocator has that brings strdup() and strndup() of its own, as mimalloc 3 does: they
- * take their blocks from within, past malloc. For LD_PRELOAD.
+ * An allocator's own strdup() and strndup(), as mimalloc 3 has: they allocate internally, bypassing
+ * malloc. For LD_PRELOAD.
  */
 #include <string.h>
 
-void *__libc_malloc(size_t size); /* the C library's allocator itself */
+void *__libc_malloc(size_t size); /* the C library's own allocator */
 
 char *strndup(const char *text, size_t size_max)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Says what it has been started with, and allocates; built with a sanitizer by test_sanitizers.py.
- * With "overflow" it has a fault for it to find.
+ * Prints what it was started with, and allocates; test_sanitizers.py builds it with a sanitizer.
+ * With "overflow" it has a fault for the sanitizer to find.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * heap-stack-stress CALLS [SEED]: four threads that make stacks at random, switch to them, allocate
- * there, and unmap, shrink, replace or cut them, while another sends signals all the time whose
- * handlers allocate, too, on whichever stack there is. It ends when each thread has allocated a
- * fourth of CALLS, says how often SIZE and SIZE + 1 (in handlers) were allocated, and exits with 3.
+ * heap-stack-stress CALLS [SEED]: four threads make stacks at random, switch to them, allocate
+ * there, and unmap, shrink, replace or truncate them, while another thread keeps sending signals
+ * whose handlers allocate, too, on any of the stacks. Ends when each thread has allocated a fourth
+ * of CALLS; prints how often SIZE and SIZE + 1 (in handlers) were allocated, and exits with 3.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -22,13 +22,12 @@ enum { SIZE = 7001, PAGE = 4096, WORKERS = 4, PAGES_MAX = 32, STACKS = 6, STATUS
 struct stack {
 	char *memory;
 	size_t size;
-	int fd; /* -1: it is of no file */
+	int fd; /* -1: anonymous memory */
 };
 
 /*
- * A thread's: the same for the threads that it starts, one at a time. A handler leaves alone what
- * is not made for it: code that is in the allocator, or in anything else that is not to be entered
- * twice.
+ * State of a thread, shared with the threads that it starts, one at a time. A handler does nothing
+ * while is_busy: the code is in the allocator, or otherwise not reentrant.
  */
 struct worker {
 	pthread_t thread;
@@ -76,7 +75,7 @@ static void on_signal(int signal)
 	me->is_busy = false;
 }
 
-/* Where handlers may come in is in front of calls and behind them. */
+/* Handlers may run before calls and after them. */
 static void work(int depth)
 {
 	volatile char frame[200];
@@ -139,7 +138,7 @@ static void handle_on(const struct stack *stack)
 
 static void *run_thread(void *arg)
 {
-	me = arg; /* who waits for it meanwhile */
+	me = arg; /* its creator waits meanwhile */
 	work_some();
 	me = NULL;
 	return NULL;
@@ -155,7 +154,7 @@ static void start_on(const struct stack *stack)
 		return;
 	pthread_attr_init(&attributes);
 	pthread_attr_setstack(&attributes, stack->memory, stack->size);
-	me = NULL; /* else two would be the same */
+	me = NULL; /* else two threads would share it */
 	self->is_busy = false;
 	check(!pthread_create(&thread, &attributes, run_thread, self), "pthread_create");
 	pthread_join(thread, NULL);
@@ -164,7 +163,7 @@ static void start_on(const struct stack *stack)
 	pthread_attr_destroy(&attributes);
 }
 
-/* Without bounds of its own, so that it lies beside whatever there is. */
+/* Makes a stack without guard pages, so that it lies beside other mappings. */
 static void make(struct stack *stack)
 {
 	size_t size = (4 + choose(PAGES_MAX - 4)) * PAGE;
@@ -181,7 +180,7 @@ static void make(struct stack *stack)
 	stack->size = size;
 }
 
-/* The upper half of it goes. */
+/* Removes the upper half of a stack. */
 static void shrink(struct stack *stack)
 {
 	size_t left = stack->size / 2 / PAGE * PAGE, size = stack->size - left;
@@ -200,7 +199,7 @@ static void shrink(struct stack *stack)
 	stack->size = left;
 	if (choose(2) == 0)
 		switch_stack(&me->above, new_stack(start, begin));
-	/* Other stacks come to lie around what is left. */
+	/* New stacks will lie around the rest. */
 	check(munmap(start, size) == 0, "munmap");
 }
 
@@ -251,7 +250,7 @@ static void *run_worker(void *arg)
 	return NULL;
 }
 
-/* Signals for the whole process: whoever takes them. */
+/* Sends signals to the process, for any thread to take. */
 static void *send_signals(void *arg)
 {
 	while (!is_done) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Stacks of a program's own making: what runs on one has no caller. */
+/* Stacks made by a program itself: code that runs on one has no caller. */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Keeps what a call keeps and the stack pointer in `*save`, and goes on with those at `to`. */
+/* Saves callee-saved registers and stack pointer to `*save`; continues with those at `to`. */
 void switch_stack(void **save, void *to);
 
 __asm__(".text\n"
@@ -18,9 +18,9 @@ __asm__(".text\n"
 	"ret\n"
 	".size switch_stack, . - switch_stack\n");
 
-enum { STACK_WORDS = 8 }; /* six registers, where it begins, and no return address */
+enum { STACK_WORDS = 8 }; /* six registers, the entry, no return address */
 
-/* A stack that ends at `top`, as switch_stack() takes it: `begin` must not return. */
+/* Makes a stack that ends at `top`, for switch_stack(). `begin` must not return. */
 static inline void *new_stack(char *top, void (*begin)(void))
 {
 	uintptr_t *words = (uintptr_t *)top - STACK_WORDS;

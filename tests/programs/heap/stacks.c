@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * heap-stacks WAY: stacks that a program makes, and memory above them that does not stay. In each
- * way something runs on a large stack and allocates, at the bottom of it, too; then the upper part
- * of that memory goes, and something runs on what is left. It says how often it has allocated SIZE
- * bytes, and exits with 3 if all went as it should.
+ * heap-stacks WAY: stacks that a program makes, with memory above them that disappears. In each way
+ * something allocates on a large stack, also at its bottom; then the upper part of that memory is
+ * removed, and something runs on the rest. Prints how often it allocated SIZE bytes, and exits with
+ * 3 if all went well.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,10 +29,10 @@ enum {
 	SIZE = 7001,
 	PAGE = 4096,
 	ALL = 64 * PAGE,
-	LEFT = 56 * PAGE, /* of it */
+	LEFT = 56 * PAGE, /* remains */
 	DEPTH = 24,
 	ROUNDS = 20,
-	THREADS = 200, /* more than there are rings */
+	THREADS = 200, /* more than rings */
 	STATUS = 3,
 	NOT_HERE = 77,
 	PATIENCE_S = 60,
@@ -72,7 +72,7 @@ static void on_signal(int signal)
 	allocate();
 }
 
-/* Behind a signal the walk does not go on. */
+/* The walk cannot pass a signal frame. */
 static void interrupt_and_descend(void)
 {
 	raise(SIGUSR1);
@@ -80,7 +80,7 @@ static void interrupt_and_descend(void)
 	raise(SIGUSR1);
 }
 
-static void *above, *below; /* stack pointers of who waits */
+static void *above, *below; /* saved stack pointers */
 static void (*job)(void);
 
 static void begin(void)
@@ -108,14 +108,14 @@ static char *map_anonymous(size_t size)
 	return memory;
 }
 
-/* How the upper part of a stack's memory goes. */
+/* Ways to remove the upper part of a stack. */
 
 static void unmap(char *start, size_t size)
 {
 	check(munmap(start, size) == 0, "munmap");
 }
 
-/* Not by way of any function of the C library that we may stand in front of. */
+/* Without any C library function that could be interposed. */
 static void unmap_by_itself(char *start, size_t size)
 {
 	long result;
@@ -147,7 +147,7 @@ static void move(char *start, size_t size)
 	check(munmap(elsewhere, size) == 0, "munmap of what was moved");
 }
 
-/* By assembler. */
+/* On stacks switched to by assembly code. */
 static void lose(void (*go)(char *start, size_t size))
 {
 	for (int i = 0; i < ROUNDS; i++) {
@@ -160,7 +160,7 @@ static void lose(void (*go)(char *start, size_t size))
 	}
 }
 
-/* A file that is cut: SIGBUS. */
+/* The stack is in a file that is truncated: reads give SIGBUS. */
 static void truncated(void)
 {
 	for (int i = 0; i < ROUNDS; i++) {
@@ -178,7 +178,7 @@ static void truncated(void)
 	}
 }
 
-/* What lies above a stack was never a part of it. */
+/* The memory above the stack never belonged to it. */
 static void neighbour(void)
 {
 	for (int i = 0; i < ROUNDS; i++) {
@@ -212,7 +212,7 @@ static void allocate_often(void)
 		allocate();
 }
 
-/* The same while it is looked at. */
+/* The memory above comes and goes during the walk. */
 static void neighbour_of_thread(void)
 {
 	char *memory = map_anonymous(ALL);
@@ -283,7 +283,7 @@ static int run_cloned(void *arg)
 	return 0;
 }
 
-/* It borrows memory, thread pointer and all; its parent sleeps meanwhile. */
+/* The child borrows memory and thread pointer; its parent sleeps meanwhile. */
 static void clone_on(char *memory, size_t size)
 {
 	pid_t child = clone(run_cloned, memory + size, CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
@@ -322,7 +322,7 @@ static void start_on(char *memory, size_t size)
 	pthread_attr_destroy(&attributes);
 }
 
-/* Threads on memory of their program's: a few hundred on all of it, then on what is left. */
+/* Threads on stacks given by the program: many on all of it, then on what is left. */
 static void setstack(void)
 {
 	char *memory = map_anonymous(ALL);
@@ -334,10 +334,7 @@ static void setstack(void)
 		start_on(memory, LEFT);
 }
 
-/*
- * Code of a compiler at run time that has something else in the frame pointer: an address in what
- * was there.
- */
+/* JIT code that uses the frame pointer for something else: an address in the removed part. */
 static void (*call_with)(void *fp, void (*function)(void));
 static char *was_there;
 
@@ -362,7 +359,7 @@ static void protect_by_key(char *start, size_t size)
 	check(pkey_mprotect(start, size, PROT_NONE, -1) == 0, "pkey_mprotect");
 }
 
-/* A guard that no mapping shows (madvise(2), Linux 6.13); false: the kernel has none. */
+/* Sets a guard page that maps does not show (madvise(2), Linux 6.13); false: no kernel support. */
 static bool set_guard(char *start, size_t size)
 {
 	enum { GUARD_INSTALL = 102 };
@@ -399,7 +396,7 @@ static void protect_by_another(char *start, size_t size)
 
 static void (*take_page)(char *start, size_t size);
 
-/* Stacks that are a part of a thread's own, with a page between that nobody may touch. */
+/* Uses a part of a thread's own stack, with an inaccessible page above it. */
 static void *carve(void *arg)
 {
 	char room[ALL + PAGE], *memory = (char *)(((uintptr_t)room + PAGE - 1) & -(uintptr_t)PAGE);
@@ -434,7 +431,7 @@ static void carve_first(void (*take)(char *start, size_t size))
 		carve(NULL);
 }
 
-/* Stacks that grow by themselves (mmap(2)): what lies above one was never a part of it. */
+/* Stacks that grow automatically (mmap(2)): memory above one never belonged to it. */
 static void growing(void)
 {
 	for (int i = 0; i < ROUNDS; i++) {
@@ -450,7 +447,7 @@ static void growing(void)
 	}
 }
 
-/* It borrows memory and thread pointer, too, but runs beside its parent, which only waits. */
+/* The child borrows memory and thread pointer, too, but runs beside its waiting parent. */
 static void clone_beside(char *memory, size_t size)
 {
 	pid_t child = clone(run_cloned, memory + size, CLONE_VM | CLONE_FS | SIGCHLD, NULL);
@@ -477,14 +474,14 @@ static void cloned_beside(void)
 static char *handled_stack;
 static sem_t has_come, may_go;
 
-/* What was interrupted goes meanwhile; the handler's own stack stays. */
+/* The interrupted stack is unmapped meanwhile; the handler's own stack stays. */
 static void on_signal_wait(int signal)
 {
 	sem_post(&has_come);
 	while (sem_wait(&may_go) < 0)
 		;
 	descend(DEPTH);
-	syscall(SYS_exit, 0); /* there is nothing to return to */
+	syscall(SYS_exit, 0); /* the interrupted stack is gone */
 }
 
 static void wait_for_signal(void)
@@ -535,7 +532,7 @@ static void frame_pointer(void)
 	}
 }
 
-/* Stacks where the kernel keeps room for the first one, with nothing between. */
+/* Stacks within the room that the kernel keeps for the first one, directly adjacent to it. */
 static void hinted(void)
 {
 	enum { BELOW_FIRST = 16 << 20 };
@@ -554,8 +551,8 @@ static void hinted(void)
 }
 
 /*
- * Memory above a stack whose pages somebody has to provide (userfaultfd(2)): whoever reads there
- * waits for this thread for ever.
+ * Memory above a stack whose pages userfaultfd(2) must provide: a thread that reads them would wait
+ * for this one forever.
  */
 static void provided(void)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Starts a program in one of the ways that there are, and ends as that does:
+ * Starts a program in one of several ways, and exits with its status:
  *
  *     heap-starter WAY PROGRAM [ARG...]
  */
@@ -75,7 +75,7 @@ static void execute_by_descriptor(char **command)
 	fexecve(fd, command, environ);
 }
 
-/* A file that has no name. */
+/* Executes a file without a name. */
 static void execute_from_memory(char **command)
 {
 	int fd = open(command[0], O_RDONLY | O_CLOEXEC), copy = memfd_create("x", MFD_CLOEXEC);
@@ -90,7 +90,7 @@ static void execute_by_system_call(char **command)
 	syscall(SYS_execve, command[0], command, environ);
 }
 
-/* Under a filter that does not let it look for anybody. */
+/* Executes under a filter that kills socket(2), which is needed to connect to a recorder. */
 static void execute_filtered(char **command)
 {
 	struct sock_filter steps[] = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * heap-stress THREADS OPERATIONS: allocates and frees as fast as it can, OPERATIONS in all, 9 to 16
- * calls deep; 1 of 16 is a realloc, and 1 of 16 blocks is freed by whichever thread comes next. It
- * prints how many calls of the allocator that were, and the CPU time and wall time that they took.
+ * heap-stress THREADS OPERATIONS: allocates and frees as fast as possible, OPERATIONS in all, 9 to
+ * 16 calls deep; 1 of 16 is a realloc, and 1 of 16 blocks is freed by any other thread. Prints the
+ * number of allocator calls, and the CPU and wall time that they took.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -10,14 +10,14 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { BLOCKS = 1024, EXCHANGED = 64, CACHE_LINE = 128 /* processors fetch two of 64 */ };
+enum { BLOCKS = 1024, EXCHANGED = 64, CACHE_LINE = 128 /* CPUs fetch pairs of 64 */ };
 
 static void *exchange[EXCHANGED];
 static uint64_t n_operations;
 
 /*
- * No two share a cache line: else each operation might wait for what the other thread's has
- * written, and the slower operations are, the more of them would.
+ * Workers share no cache lines: otherwise an operation might wait for another thread's writes, the
+ * more often the slower operations are.
  */
 struct worker {
 	pthread_t thread;
@@ -53,7 +53,7 @@ static __attribute__((noinline)) void operate(struct worker *worker)
 	*block = malloc(size);
 }
 
-/* So deep that stacks are as those of programs, and not all the same. */
+/* Depths vary, and are as in real programs. */
 static __attribute__((noinline)) void descend(struct worker *worker, unsigned depth)
 {
 	if (depth)

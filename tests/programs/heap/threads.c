@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Ordinary pthreads: one parser thread with a 64 MiB stack that recurses and allocates; later small
- * worker threads (128 KiB), two at a time, while the main thread opens and closes a plug-in now and
- * then. No signals, no tricks. */
+/*
+ * Ordinary pthreads, no signals, no tricks: one parser thread with a 64 MiB stack recurses and
+ * allocates; then small worker threads (128 KiB) run in pairs, while the main thread loads and
+ * unloads a plug-in now and then.
+ */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>

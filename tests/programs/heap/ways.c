@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * ways WAY: what programs do around the allocator. What it allocates has sizes that nobody else
- * uses, so that a test finds it; it exits with 0 if all went as it should.
+ * ways WAY: what programs do around the allocator. Its allocations have sizes that nothing else
+ * uses, so that a test can find them; exits with 0 if all went well.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -29,7 +29,7 @@ extern char **environ;
 
 enum { SIZE = 7001, MANY = 20000 };
 
-static void *volatile kept; /* so that nothing is optimized away */
+static void *volatile kept; /* prevents optimizing calls away */
 
 static void check(bool is_good, const char *what)
 {
@@ -39,7 +39,7 @@ static void check(bool is_good, const char *what)
 	_exit(9);
 }
 
-/* Each entry point once: sizes SIZE, SIZE + 1, … */
+/* Calls each entry point once, with sizes SIZE, SIZE + 1, … */
 static void every_entry(void)
 {
 	void *block = NULL;
@@ -132,7 +132,7 @@ static void *fork_in_thread(void *arg)
 	return NULL;
 }
 
-/* While others allocate: whatever they hold, the child must not wait for it. */
+/* Forks while other threads allocate: the child must not wait for a lock that they hold. */
 static void fork_among_threads(void)
 {
 	volatile bool is_done = false;
@@ -161,7 +161,7 @@ static void vfork_and_spawn(void)
 	allocate_many(SIZE, 100);
 }
 
-/* A child that no handler of pthread_atfork(3) hears of. */
+/* Creates a child without running pthread_atfork(3) handlers. */
 static void raw_clone(void)
 {
 	pid_t child = syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
@@ -181,7 +181,7 @@ static void *allocate_and_end(void *arg)
 	return NULL;
 }
 
-/* More threads than there are rings, a few at a time. */
+/* Starts more threads than there are rings, a few at a time. */
 static void threads(void)
 {
 	pthread_t list[8];
@@ -198,7 +198,7 @@ static volatile int n_handled;
 
 static void on_signal(int signal)
 {
-	void *block = malloc(SIZE + 1); /* not allowed in all of them, but done */
+	void *block = malloc(SIZE + 1); /* not async-signal-safe, but done */
 
 	free(block);
 	n_handled++;
@@ -210,7 +210,7 @@ static __attribute__((noinline)) void spin(void)
 		__asm__ volatile("");
 }
 
-/* Outside of the allocator: there a handler may call it. */
+/* Interrupts only code outside the allocator, where a handler may call it. */
 static void signals(void)
 {
 	const struct itimerval often = { { 0, 1000 }, { 0, 1000 } };
@@ -235,7 +235,7 @@ static int count_descriptors(void)
 	while (readdir(directory))
 		n++;
 	closedir(directory);
-	return n - 3; /* ".", "..", its own */
+	return n - 3; /* ".", "..", the directory's */
 }
 
 static void descriptors(void)
@@ -248,8 +248,8 @@ static void descriptors(void)
 }
 
 /*
- * Libraries that are mapped to the same addresses, one after the other. What is bound deeply finds
- * the C library's allocator first, and not ours.
+ * Maps libraries at the same addresses, one after the other. With deep binding they find the C
+ * library's allocator first, not ours.
  */
 static void libraries(const char *directory)
 {
@@ -293,7 +293,7 @@ static void environment(void)
 	check(system("env") == 0, "env");
 }
 
-/* A stack of so many frames, deeper each time. */
+/* Allocates at every 100th frame of a stack that grows to `depth` frames. */
 static __attribute__((noinline)) void descend(int depth)
 {
 	if (depth % 100 == 0) {
@@ -306,14 +306,14 @@ static __attribute__((noinline)) void descend(int depth)
 	__asm__ volatile("");
 }
 
-/* As fast as it can: SIZE bytes, so often. */
+/* Allocates SIZE bytes `n` times, as fast as possible. */
 static void flood(const char *n)
 {
 	allocate_many(SIZE, atoi(n));
 	puts("done");
 }
 
-/* The same for so many seconds; says how often. */
+/* Allocates for so many seconds; prints how often. */
 static void flood_for(const char *seconds)
 {
 	struct timespec now, end;
@@ -342,9 +342,9 @@ static char *map_pages(size_t n)
 }
 
 /*
- * What mmap(2) and its relatives do to ranges. Of PAGES each: one that stays; one that goes; one
- * that loses its middle; one of which a half is mapped over; one that grows, and moves for it; one
- * that cannot be moved; one that cannot be unmapped by half a page.
+ * Effects of mmap(2) and its relatives. Ranges of PAGES each: one stays; one is unmapped; one loses
+ * its middle; half of one is mapped over; one grows, and moves for that; one cannot be moved; one
+ * cannot be unmapped by half a page.
  */
 static void mappings(void)
 {
@@ -359,7 +359,7 @@ static void mappings(void)
 	      "MAP_FIXED");
 	grows = mremap(grows, PAGES * PAGE, 4 * PAGES * PAGE, MREMAP_MAYMOVE);
 	check(grows != MAP_FAILED, "mremap");
-	/* There is no room behind it. */
+	/* Leave no room behind it. */
 	wall = mmap(fails + PAGES * PAGE, PAGE, PROT_NONE,
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 	check(wall != MAP_FAILED || errno == EEXIST, "a wall");
@@ -368,12 +368,12 @@ static void mappings(void)
 	kept = malloc(SIZE);
 }
 
-/* A thread that has a name, and ends when somebody has looked at it. */
+/* A thread names itself, and then loads a library and allocates. */
 static void *name_and_allocate(void *arg)
 {
 	void *library;
 
-	prctl(PR_SET_NAME, arg); /* before anybody has met it */
+	prctl(PR_SET_NAME, arg); /* before its first allocation */
 	library = dlopen("libm.so.6", RTLD_NOW);
 	allocate_many(SIZE, 1000);
 	dlclose(library);

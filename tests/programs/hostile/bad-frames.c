@@ -4,11 +4,11 @@
  *
  *	bad-frames WHICH SECONDS
  *
- *	own-return	its return address is its own: libdwfl 0.188 to 0.196 goes on for ever
+ *	own-return	its return address is its own: libdwfl 0.188 to 0.196 loops forever
  *	each-other	it returns to a function that returns to it
- *	endless		the expression of its frame jumps back to its beginning
- *	long		that expression is as long as it may be, and pushes all the time
- *	upwards		its frame is where it was, and its return address is read from there
+ *	endless		its CFA expression jumps back to its beginning
+ *	long		its CFA expression has the maximum length, and only pushes
+ *	upwards		its frame stays where it was, and its return address is read from there
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,9 +16,9 @@
 #include <time.h>
 
 /*
- * On 64 bytes, so that two of them are one bit of their addresses apart. The rules begin one
- * instruction before the function, as what leads to its first one is looked up there. What spins
- * looks like a return address: a call is in front of it, which never runs.
+ * Aligned to 64 bytes, so that two of them differ in one bit of their addresses. The rules begin
+ * one instruction before the function, as return addresses are looked up one byte earlier. The loop
+ * looks like a return address: a call, never executed, precedes it.
  */
 #define SPIN(name, rules)                                                                          \
 	void name(unsigned long n);                                                                \
@@ -29,7 +29,7 @@
 
 /* DW_CFA_val_expression of the return address (16): DW_OP_breg16 0. */
 SPIN(own_return, ".cfi_def_cfa rsp, 8\n.cfi_escape 0x16, 16, 2, 0x80, 0");
-/* … and DW_OP_const1u 64, DW_OP_xor: the same place in the other one, and back again. */
+/* … and DW_OP_const1u 64, DW_OP_xor: the same place in the other function, and back. */
 __asm__(".text\n.p2align 7");
 SPIN(each_other, ".cfi_def_cfa rsp, 0\n.cfi_escape 0x16, 16, 5, 0x80, 0, 0x08, 0x40, 0x27");
 SPIN(other, ".cfi_def_cfa rsp, 0\n.cfi_escape 0x16, 16, 5, 0x80, 0, 0x08, 0x40, 0x27");
@@ -38,7 +38,7 @@ SPIN(endless, ".cfi_escape 0x0f, 3, 0x2f, 0xfd, 0xff");
 /* … DW_OP_breg7 0, then 16,000 times DW_OP_dup, DW_OP_dup. */
 SPIN(long_expression, ".cfi_escape 0x0f, 0x82, 0xfa, 0x01, 0x77, 0\n"
 		      ".rept 16000\n.cfi_escape 0x12, 0x12\n.endr");
-/* The frame is at rsp, always: DW_CFA_val_expression of rsp: DW_OP_breg7 0. */
+/* The frame stays at rsp: DW_CFA_val_expression of rsp: DW_OP_breg7 0. */
 SPIN(upwards, ".cfi_def_cfa rsp, 0\n.cfi_offset rip, 0\n.cfi_escape 0x16, 7, 2, 0x77, 0");
 
 int main(int argc, char **argv)

@@ -7,7 +7,7 @@
 
 static volatile unsigned long sink;
 
-/* Its samples are those that are below all the calls; others are on the way there or back. */
+/* Its samples are below all calls; other samples are on the way there or back. */
 __attribute__((noinline)) static void spin(clock_t end)
 {
 	while (clock() < end)
@@ -29,7 +29,7 @@ int main(int argc, char **argv)
 	struct rlimit limit = { 1UL << 30, 1UL << 30 };
 
 	if (argc == 2 && setrlimit(RLIMIT_STACK, &limit) == 0 && !getenv("DEEP")) {
-		setenv("DEEP", "1", 1); /* the stack's place is chosen by its limit */
+		setenv("DEEP", "1", 1); /* the limit determines the stack's place at exec */
 		execv(argv[0], argv);
 	}
 	descend(1000000, argc == 2 ? atof(argv[1]) * CLOCKS_PER_SEC : 0);

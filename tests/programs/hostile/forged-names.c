@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Writes a perf map and a jitdump that lie: names for all addresses there are, for those of libc
- *and of its own main(), names of a megabyte, records of other sizes than they say:
+ * Writes a perf map and a jitdump that lie: names for all addresses, for those of libc and of its
+ * own code, names of a megabyte, and records with wrong sizes:
  *
  *	forged-names DIRECTORY SECONDS
  *
- * DIRECTORY is where the jitdump goes.
+ * DIRECTORY gets the jitdump.
  */
 #include <err.h>
 #include <fcntl.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Runs code out of whatever file it is given:
+ * Runs code out of any given file:
  *
  *	mapped-code FILE OFFSET N SECONDS
  *
- * A page of FILE at OFFSET is mapped N times, each with a gap behind it. What is there is replaced,
- *in this process alone, by a loop.
+ * Maps a page of FILE at OFFSET N times, each followed by a gap, and replaces its content, in this
+ * process alone, by a loop.
  */
 #include <err.h>
 #include <fcntl.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Has more mapped, and more processes that have it, than anybody could keep:
+ * Has more mappings, and more processes that share them, than a recorder can keep:
  *
  *	mapping KIND N sharers|forks|threads K SECONDS DIRECTORY
  *
- * N mappings of KIND: `file`, pages of one file; `files`, one page of each of N files in DIRECTORY;
- * `anonymous`, memory without a file. K processes share them, or are forked and map something of
- * their own, or K threads call themselves something else all the time. They are made one each
- * millisecond; then the program spins, where no event has told of what is mapped.
+ * N mappings of KIND: `file`, pages of one file; `files`, a page of each of N files in DIRECTORY;
+ * `anonymous`, memory without a file. K processes share them, or K forked ones map something of
+ * their own, or K threads keep renaming themselves. One is made each millisecond; then the program
+ * spins at an address that no mmap event named.
  */
 #include <err.h>
 #include <fcntl.h>
@@ -40,7 +40,7 @@ static int open_file(const char *directory, unsigned long i)
 	return fd;
 }
 
-/* With a gap behind each, so that none becomes one with its neighbour. */
+/* Leaves a gap behind each mapping, so that the kernel does not merge them. */
 static void map(const char *kind, unsigned long n, const char *directory)
 {
 	char *area = mmap(NULL, 2 * PAGE * n, PROT_NONE,
@@ -71,7 +71,7 @@ static int wait_for_ever(void *arg)
 	return 0;
 }
 
-/* In a forked child: what it has is not all its parent's any more. */
+/* Runs in a forked child, whose mappings then differ from its parent's. */
 static int map_own(void *arg)
 {
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -110,12 +110,12 @@ static void make(const char *what, unsigned long k)
 		else
 			r = clone(map_own, stacks[i] + STACK - 16, SIGCHLD, NULL);
 		if (r < 0)
-			break; /* there are no more to be had */
+			break; /* at the limit */
 		usleep(PAUSE_US);
 	}
 }
 
-/* It lies elsewhere each time, as mremap(2) is told by no event. */
+/* Moves the code each time, as no event reports mremap(2). */
 static void spin(clock_t end)
 {
 	char *room = mmap(NULL, 1024 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Gives itself names that do something to a terminal, a page or a line: names SECONDS */
+/* Gives itself names that affect a terminal, a page or a line: names SECONDS */
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <time.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What an ordinary user can do to whoever records the whole machine:
+ * What an unprivileged user can do to someone who records the whole machine:
  *
  *	neighbour mappings N K SECONDS	N mappings of code, and K children that share them
- *	neighbour storm SECONDS		code is mapped over and over at one address
+ *	neighbour storm SECONDS		maps code over and over at one address
  *	neighbour map MIB SECONDS	code of a JIT compiler with a perf map of that size
- *	neighbour deep SECONDS		each stack is another one, and 500 calls deep
+ *	neighbour deep SECONDS		ever different stacks, 500 calls deep
  */
 #include <fcntl.h>
 #include <sched.h>
@@ -44,7 +44,7 @@ static void map_much(int n, int n_children)
 {
 	int fd = open_self();
 
-	/* No two that lie side by side can be one. */
+	/* Neighbouring mappings have different offsets, so that the kernel cannot merge them. */
 	for (int i = 0; i < n; i++)
 		if (mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, i % 3 * PAGE) ==
 		    MAP_FAILED)

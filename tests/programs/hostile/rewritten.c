@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Changes the library that it runs, all the time:
+ * Keeps changing the library that it runs:
  *
  *	rewritten LIBRARY truncate|garbage SECONDS
  *
- * LIBRARY defines spin(unsigned long). What lies behind its code goes and comes; or all that lies
- * behind the header changes, which this process itself does not see: it has written to each page.
+ * LIBRARY defines spin(unsigned long). The part behind its code is cut off and restored, or all of
+ * it behind the header changes. This process does not see that: it has private copies of all pages.
  */
 #include <dlfcn.h>
 #include <err.h>
@@ -23,7 +23,7 @@ enum { PAGE = 4096 };
 
 struct library {
 	const char *path;
-	off_t code_end; /* in the file */
+	off_t code_end; /* file offset */
 };
 
 static int copy_pages(struct dl_phdr_info *info, size_t size, void *arg)
@@ -72,10 +72,10 @@ int main(int argc, char **argv)
 		if (is_cut && ftruncate(fd, library.code_end) < 0)
 			err(2, "ftruncate");
 		for (off_t at = 64; !is_cut && at < status.st_size; at++)
-			content[at] += at * 31 + i; /* what is behind the header */
+			content[at] += at * 31 + i; /* all but the ELF header */
 		if (i % 2 && pwrite(fd, content, status.st_size, 0) < 0)
 			err(2, "pwrite");
 		spin(20000000);
 	}
-	_exit(0); /* the loader would look into it */
+	_exit(0); /* the loader would read the changed library */
 }

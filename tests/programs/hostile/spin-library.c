@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A library that rewritten.c rewrites; it needs nothing that lies behind its code. */
+/* The library that rewritten.c rewrites; it needs nothing behind its code. */
 void spin(unsigned long n);
 
 __attribute__((noinline)) void spin(unsigned long n)

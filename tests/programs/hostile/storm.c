@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Makes the kernel tell of one thing over and over:
+ * Makes the kernel emit one kind of event over and over:
  *
  *	storm WHAT SECONDS [N]
  *
- * in N processes (1). It ends when its parent does.
+ * in N processes (1). Ends when its parent ends.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -22,7 +22,7 @@
 
 enum { PAGE = 4096, REPORTED = PROT_READ | PROT_EXEC };
 
-static int ours, others; /* two files */
+static int ours, others; /* descriptors */
 
 static void map(int fd, int protection)
 {
@@ -140,7 +140,7 @@ int main(int argc, char **argv)
 	time_t end;
 
 	if (argc < 3)
-		return argc == 1 ? 0 : 2; /* what was executed */
+		return argc == 1 ? 0 : 2; /* executed by do_exec() */
 	run = find(argv[1]);
 	ours = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	others = open("/bin/sh", O_RDONLY | O_CLOEXEC);

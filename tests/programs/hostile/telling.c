@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Tells more of code that it has made than anybody could read, and runs it:
+ * Reports more JIT code than a profiler could read, and runs it:
  *
  *	telling lines|names|line|dump|replaced|cut MIB SECONDS
  *
  * `lines`: short lines of a perf map, `names`: lines of 1 MiB, `line`: one that never ends, `dump`:
- * records of a jitdump; `replaced`, `cut`: a perf map that another one takes the place of, or that
- * is cut and grows, all the time.
+ * records of a jitdump; `replaced`, `cut`: a perf map that is constantly replaced by another one,
+ * or truncated and extended.
  */
 #include <err.h>
 #include <fcntl.h>
@@ -86,7 +86,7 @@ static void write_file(const char *name, void (*report)(FILE *file, uint64_t siz
 		err(1, "%s", name);
 }
 
-/* Another process does to the file what goes on all the time; it ends with this one. */
+/* A child keeps changing the file; it ends with its parent. */
 static void begin_change(const char *how, uint64_t size)
 {
 	pid_t parent = getpid();

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * A program on a file system that does not answer: FUSE below overlayfs, in a user and mount
- * namespace of its own, as any user can make it. (Plain FUSE would not let root in.)
+ * namespace of its own, as any user can create it. (Plain FUSE would not admit root.)
  *
  *	unanswered WHAT DEVICE DIRECTORY FILE [ARGUMENT...]
  *
- * runs a copy of FILE from there, as hung-PID; DEVICE is /dev/fuse, or one like it that anybody may
- * open. WHAT is not answered: "read" of the file's last page (which nothing needs to run), "open"
- * but for the first, "flush" (which close(2) waits for), "statfs", "nothing"; "late" answers such
- * reads after 2 s. With "map" FILE is run as it is, and /tmp lies there, where each perf map is a
- * file that is never read.
+ * runs a copy of FILE from there, as hung-PID; DEVICE is /dev/fuse, or a similar one that anybody
+ * may open. WHAT is not answered: "read" of the file's last page (not needed to run), "open" except
+ * the first, "flush" (which close(2) waits for), "statfs", "nothing"; "late" answers such reads
+ * after 2 s. With "map" FILE itself is run, and the file system is /tmp, where reads of perf maps
+ * are never answered.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +31,7 @@
 enum { DIRECTORY = FUSE_ROOT_ID, PROGRAM, MAP, PAGE = 4096, MAP_SIZE = 100 };
 
 static const char *what;
-static char name[16]; /* of the program, and of nobody else's */
+static char name[16]; /* the program's, unique */
 static int device, file;
 static struct stat status;
 static unsigned n_opened;
@@ -189,7 +189,7 @@ static void enter_namespaces(void)
 	put("/proc/self/gid_map", "0 %d 1", group);
 }
 
-/* FUSE at DIRECTORY/below, and over it, and an empty directory, an overlay at `at`. */
+/* Mounts FUSE at DIRECTORY/below, and at `at` an overlay of it and an empty directory. */
 static void mount_all(const char *directory, const char *at)
 {
 	char options[512];
@@ -221,7 +221,7 @@ int main(int argc, char **argv)
 	if (file < 0 || fstat(file, &status) < 0)
 		fail(argv[4]);
 	enter_namespaces();
-	device = open(argv[2], O_RDWR | O_CLOEXEC); /* the mount's namespace must be the opener's */
+	device = open(argv[2], O_RDWR | O_CLOEXEC); /* must be opened in the mount's namespace */
 	if (device < 0)
 		fail(argv[2]);
 	mount_all(argv[3], is_map ? "/tmp" : "over");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Code of OpenSSL that was written in assembly, with descriptions by hand. Its functions are
- * declared here, because its headers need not be installed where it is.
+ * OpenSSL code written in assembly, with CFI by hand. Its functions are declared here, so that its
+ * headers need not be installed.
  */
 #include <stddef.h>
 

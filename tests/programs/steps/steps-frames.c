@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Each kind of frame once, run to its end: to be stepped through, compiled in many ways. It asks
- * the C library for nothing, so that most instructions are its own.
+ * Runs each kind of frame once: to be single-stepped, compiled in many ways. Uses nothing of the C
+ * library, so that most instructions are its own.
  */
 #include <stddef.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static LINK int leaf(int a, int b)
 	return a * b + sink;
 }
 
-/* Locals below the stack pointer: a leaf needs no frame for them. */
+/* Locals below the stack pointer: a leaf function needs no frame for them. */
 static LINK int red_zone(int a)
 {
 	volatile int numbers[12];
@@ -31,7 +31,7 @@ static LINK int red_zone(int a)
 	return numbers[a & 7];
 }
 
-/* More values than can stay in registers that a call may change: all are pushed. */
+/* More values than fit in caller-saved registers: all callee-saved ones are pushed. */
 static LINK int many_saved(int a, int b, int c, int d)
 {
 	int e = leaf(a, b), f = leaf(b, c), g = leaf(c, d), h = leaf(d, e);
@@ -76,7 +76,7 @@ static LINK int aligned(int a)
 	return memory[a & 255] + leaf(a, 7);
 }
 
-/* The frame's place is known by a register of its own (DRAP). */
+/* The CFA is kept in a register of its own (DRAP). */
 static LINK int aligned_with_alloca(size_t n)
 {
 	__attribute__((aligned(128))) char memory[256];
@@ -105,7 +105,7 @@ static LINK vector vectors(vector a, vector b)
 	return kept + a;
 }
 
-/* Several ways out, and no frame at all on the first. */
+/* Several exits, the first without a frame. */
 static LINK int early_exits(int a)
 {
 	if (a == 1)
@@ -138,7 +138,7 @@ static LINK struct large passes_large(struct large large, int a)
 	return large;
 }
 
-/* Where optimized, these jump. */
+/* Tail calls, if optimized. */
 static LINK int tail(int a)
 {
 	return leaf(a, 9);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Calls that do not come back: longjmp() out of several functions, and calls as the last
- * instruction of a function, behind which lies another function with another frame.
+ * Calls that do not return: longjmp() out of several functions, and calls as the last instruction
+ * of a function, followed by another function with a different frame.
  */
 #include <setjmp.h>
 #include <stdlib.h>
@@ -18,13 +18,13 @@ static LINK int none(int a)
 	return a + sink;
 }
 
-/* Nothing is behind its call, not even a return. */
+/* No instruction follows its call, not even a return. */
 static LINK _Noreturn void jumps(int a)
 {
 	longjmp(plain, a);
 }
 
-/* Its first instruction is where jumps() would return to. */
+/* Follows jumps(), whose call has this function's first instruction as return address. */
 static LINK int pushes(int a, int b, int c, int d)
 {
 	int e = none(a), f = none(b), g = none(c), h = none(d);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Into the C library: what calls back, what the dynamic linker binds when it is first called, what
- * it chooses by the processor, and what is written in assembly.
+ * Calls into the C library: functions that call back, functions bound lazily by the dynamic linker,
+ * functions chosen by CPU, and assembly.
  */
 #include <math.h>
 #include <search.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Handlers of signals: of one that was sent, within another, on a stack of their own, and of a
- * fault at the first instruction of a function, where the byte before belongs to another one.
+ * Signal handlers: for a sent signal, nested, on an alternate stack, and for a fault at the first
+ * instruction of a function, where the byte before belongs to another function.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -38,7 +38,7 @@ static void outer(int number)
 	sink += work(number);
 }
 
-/* Goes on behind what failed. */
+/* Continues after the faulting instruction. */
 static void skip(int number, siginfo_t *info, void *context)
 {
 	ucontext_t *interrupted = context;
@@ -53,7 +53,7 @@ static void leave(int number)
 	siglongjmp(out, 1);
 }
 
-/* The instruction before is of another function, and with another frame. */
+/* The instruction before belongs to another function with another frame. */
 void fails_at_once(void);
 __asm__(".text\n"
 	".type pushes_before, @function\n"
@@ -110,7 +110,7 @@ int main(void)
 	handle(SIGUSR2, inner, 0);
 	handle(SIGUSR1, outer, 0);
 	send(SIGUSR1);
-	handle(SIGUSR1, outer, SA_ONSTACK); /* and the inner one on the same */
+	handle(SIGUSR1, outer, SA_ONSTACK); /* and nested, on the same stack */
 	send(SIGUSR1);
 	handle(SIGUSR2, inner, SA_ONSTACK);
 	send(SIGUSR1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Calls and jumps to where registers say, compiled with thunks against speculation. */
+/* Calls and jumps through registers, compiled with thunks against speculation. */
 #define LINK __attribute__((noinline))
 
 enum { TURNS = 200 };
@@ -14,7 +14,7 @@ static LINK long leaf(long n)
 	return n + 1;
 }
 
-/* Keeps values that a call may change. */
+/* Keeps values across calls. */
 static LINK long caller(long n, function *volatile *called)
 {
 	long sum = (*called)(n);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A frame with room that nobody has touched: the kernel copies no page of the stack that is not in
- * memory, and nothing behind it.
+ * A frame with untouched pages: the kernel does not copy absent pages of the stack, nor anything
+ * above them.
  *
  * truth: chain START main roomy WORK
  * truth: ends stack-absent at roomy

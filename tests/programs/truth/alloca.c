@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Frames whose size only rbp knows, and below them a function that uses rbp for something else: who
- * does not follow where that one has saved it finds decoy().
+ * Frames of a size known from rbp only, and below them a function that uses rbp for something else:
+ * an unwinder that does not follow where that function saved it finds decoy().
  *
  * truth: chain START main outer middle inner WORK
  */
@@ -10,7 +10,7 @@
 
 static LINK void inner(void)
 {
-	const char *frame[] = { 0, decoy + 1 }; /* a saved rbp and a return address, it seems */
+	const char *frame[] = { 0, decoy + 1 }; /* looks like a saved rbp and a return address */
 
 	__asm__ volatile("mov %0, %%rbp" : : "r"(frame) : "rbp", "memory");
 	spin();

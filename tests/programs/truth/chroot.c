@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Two processes that execute the same path at the same time, each in a root of its own, where it is
- * another program.
+ * Two processes execute the same path at the same time, each in its own root, where it is a
+ * different program.
  *
  * truth: needs root
  * truth: runs copied
@@ -15,7 +15,7 @@
 
 #include "use-sides.h"
 
-/* Long enough for the file to be looked for while the process is there: its path is no help. */
+/* Long enough to open the file while the process lives; afterwards its path does not lead there. */
 enum { ROUNDS = 40000 };
 
 static LINK void make_root(const char *name, const char *program, char root[PATH_MAX])

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * As plain.c, by another compiler.
+ * plain.c, built by another compiler.
  *
  * truth: compiler clang
  * truth: chain START main outer middle WORK

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A function in two parts: what is hardly ever needed lies elsewhere, with a name and unwind
- * information of its own, and is jumped to.
+ * A function in two parts: the cold part lies elsewhere, with its own name and unwind information,
+ * and is reached by a jump.
  *
  * truth: chain START main (outer|outer.cold) WORK
  * truth: aside START main outer.cold complain

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A coroutine on a stack that was made by hand: its function returns to the first instruction of
- * another one, which nobody has called. In front of that, without a gap, lies a third function.
+ * A coroutine on a hand-made stack: its function returns to the first instruction of a function
+ * that was never called. A third function lies directly before that.
  *
  * truth: chain START main WORK
  * truth: chain finished body WORK
  * truth: aside START main switch_to?
  * truth: aside finished body switch_to?
- * truth: aside body switch_to           # to where it has not been before
+ * truth: aside body switch_to           # the first switch to it
  * truth: ends no-unwind-info at (finished|body)
  */
 #include <stdint.h>
@@ -19,7 +19,7 @@ enum { STACK_WORDS = 8192 };
 void *switch_to(void **leave, void *enter);
 void finished(void);
 
-/* Callee-saved registers go with the stack. */
+/* Callee-saved registers are saved on the stack. */
 __asm__(".text\n"
 	".p2align 4\n"
 	".globl switch_to\n"

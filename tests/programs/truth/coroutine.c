@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Functions that take turns, each on a stack of its own: what called them is the context's
- * start, and nothing before it.
+ * Functions that take turns, each on its own stack: the caller is the context's start function,
+ * with nothing before it.
  *
  * truth: chain START main WORK
  * truth: chain LIBC left left_turn WORK
@@ -9,7 +9,7 @@
  * truth: ends no-unwind-info at (LIBC|left|right) # return address: start of a function
  * truth: aside LIBC (left|right) left_turn? (LIBC|PLT|LD)+
  * truth: aside START main make? (LIBC|PLT|LD)*
- * truth: aside [coroutine] LIBC                   # jumps to where none of it has been before
+ * truth: aside [coroutine] LIBC                   # the first jump to it
  * truth: ends no-unwind-info at [coroutine]
  */
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * As plain.c, with the unwind information that is made for debuggers, as it is and compressed.
+ * plain.c, with unwind information for debuggers only, uncompressed and compressed.
  *
  * truth: builds debug-frame debug-frame-gz
  * truth: chain START main outer middle WORK

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What nobody calls, and nothing calls: its address lies where a wrong rule looks for a return
- * address. Who falls for it shows a stack that is complete, and wrong.
+ * Never called, and calls nothing: its address lies where a wrong rule looks for a return address.
+ * An unwinder that falls for it shows a complete, but wrong stack.
  */
 #pragma once
 

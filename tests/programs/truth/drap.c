@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Stacks that are realigned: the CFA is a word in memory, put there by way of another register.
+ * Realigned stacks: the CFA is in a word of memory, stored there from another register.
  *
  * truth: chain START main outer middle aligned WORK
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * One process that becomes one program after the other, at the same addresses.
+ * One process that executes one program after the other, at the same addresses.
  *
  * truth: chain START main outer WORK
  * truth: aside START main HELPERS*

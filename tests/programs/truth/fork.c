@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Children and grandchildren that are not executed anew, and one that puts another library where
- * its parent goes on with the first.
+ * Children and grandchildren without an exec, one of which loads another library where its parent
+ * continues with the first.
  *
  * truth: chain START main child WORK
  * truth: chain START main child grandchild WORK

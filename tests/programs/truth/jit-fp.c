@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Code in anonymous memory with frame pointers: they alone lead through it.
+ * Code in anonymous memory with frame pointers: only they lead through it.
  *
  * truth: builds jit-fp jit-fp-memfd
  * truth: chain START main run call_loop ANON
@@ -8,7 +8,7 @@
  * truth: aside START main run (call_loop|call_back)
  * truth: aside START main run make_code (LIBC|PLT|LD)+
  * truth: ends unproved at _start                 # a frame pointer proves nothing
- * truth: ends no-unwind-info at ANON              # its frame is not there yet, or no more
+ * truth: ends no-unwind-info at ANON              # before its frame is built, or after
  */
 #include "jit.h"
 

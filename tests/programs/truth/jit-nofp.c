@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Code in anonymous memory without frame pointers, called by code that has them: who follows them
- * nevertheless leaves call_loop() and call_back() out. As these lie between, it is known that the
- * frame pointer is none of the code's, and there is nothing else to follow.
+ * Code in anonymous memory without frame pointers, called by code that has them: following them
+ * anyway skips call_loop() and call_back(). That these are between shows that the frame pointer is
+ * not the code's, and there is nothing else to follow.
  *
  * truth: builds jit-nofp jit-nofp-memfd
  * truth: chain START main run call_loop ANON

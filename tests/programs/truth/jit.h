@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * Machine code in anonymous memory, or with CODE_IN_MEMFD in a memfd, as compilers make it that run
- * together with the program.
- */
+/* Machine code in anonymous memory, or with CODE_IN_MEMFD in a memfd, as JIT compilers make it. */
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Works deep down, jumps out of it, and works again: what lies below is of the past.
+ * Works deep down, jumps out, and works again: memory below the stack pointer holds old frames.
  *
  * truth: chain START main outer dive{7} leave WORK
  * truth: chain START main outer WORK

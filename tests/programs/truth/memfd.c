@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Libraries that were never in any directory, one after the other at the same address. They are
- * gone at once the first time that they are used, too soon for anybody to look at them, but not
- * later.
+ * Libraries that were never in a directory, one after the other at the same address. The first use
+ * of each is too short for a recorder to open it; later uses are not.
  *
  * truth: chain START main use_left call_left
  * truth: then (left_enter|[memfd:library]) (left_outer|[memfd:library])
@@ -19,9 +18,9 @@
 
 #include "use-sides.h"
 
-enum { TURN = 64000 }; /* more than a tenth of a second: longer than the recorder sleeps */
+enum { TURN = 64000 }; /* over a tenth of a second: longer than the recorder sleeps */
 
-/* A path for it; the descriptor stays open. */
+/* Makes a path for a memfd, whose descriptor stays open. */
 static LINK void make(const char *name, char path[32])
 {
 	int fd = memfd_create("library", 0);

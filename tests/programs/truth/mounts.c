@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Two processes that load a library of the same path at the same time, each in a mount namespace of
- * its own, where it is another library.
+ * Two processes load a library of the same path at the same time, each in its own mount namespace,
+ * where it is a different library.
  *
  * truth: needs root
  * truth: runs copied
@@ -19,7 +19,7 @@
 
 #include "use-sides.h"
 
-/* Long enough for the file to be looked for while the process is there: its path is no help. */
+/* Long enough to open the file while the process lives; afterwards its path does not lead there. */
 enum { ROUNDS = 40000 };
 
 static LINK void use(const char *library, void (*use_side)(const char *path, long rounds),
@@ -33,7 +33,7 @@ static LINK void use(const char *library, void (*use_side)(const char *path, lon
 	_exit(0);
 }
 
-/* In a chroot there is no mount to be made private: what is done here would be seen outside. */
+/* In a chroot there is no mount to make private: mounts would be visible outside. */
 static LINK int can_be_private(void)
 {
 	struct statx status;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A copy of a library's functions in memory that is made executable: nobody can tell of what.
+ * A copy of a library's functions in memory that is made executable: its origin is unknown.
  *
  * truth: chain START main call_right ANON{3}
- * truth: ends no-unwind-info at ANON              # there is no file that could have it
+ * truth: ends no-unwind-info at ANON              # there is no file with any
  * truth: aside START main HELPERS*
  */
 #include <sys/mman.h>
@@ -26,7 +26,7 @@ int main(int argc, char **argv)
 	char *copy = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	check(copy != MAP_FAILED, "mmap");
-	memcpy(copy, begin, 2 * 4096 + 256); /* not to the end of its page: that may not be there */
+	memcpy(copy, begin, 2 * 4096 + 256); /* the rest of the last page may be missing */
 	check(mprotect(copy, SIZE, PROT_READ | PROT_EXEC) == 0, "mprotect");
 	call_right((enter_function *)(copy + (enter - begin)), rounds_of(argc, argv));
 	return 0;

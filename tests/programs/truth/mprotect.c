@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A file is mapped to be read, and is made executable later.
+ * A file is mapped for reading, and is made executable later.
  *
  * truth: chain START main call_right right_enter right_outer right_spin
  * truth: aside START main map_text? HELPERS*
@@ -10,7 +10,7 @@
 
 #include "use-sides.h"
 
-/* Where right_enter() is, in a mapping of its file's text that nobody else knows. */
+/* Returns the address of right_enter() in a mapping that only this function made. */
 static LINK char *map_text(const char *path)
 {
 	char *enter = find(open_library(path), "right_enter");

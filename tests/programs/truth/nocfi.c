@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Assembly of somebody who did not care for unwinding.
+ * Assembly code without CFI.
  *
  * truth: chain START main outer nocfi_loop
  * truth: chain START main outer nocfi_call WORK
- * truth: ends no-unwind-info at nocfi_loop        # it has none
+ * truth: ends no-unwind-info at nocfi_loop        # it has no CFI
  * truth: ends no-unwind-info at nocfi_call
  */
 #include "truth.h"

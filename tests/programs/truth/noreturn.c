@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A call that never returns is the last instruction of its function: the return address is of the
- * function behind it, whose frame is another. Only the byte before it tells who has called. Who
- * goes by the other's rule finds decoy() as the end of a stack that is complete.
+ * A call that never returns is the last instruction of its function: the return address belongs to
+ * the next function, whose frame differs. Only the byte before it belongs to the caller. The next
+ * function's rule leads to decoy(), as the end of a complete stack.
  *
  * truth: chain START main caller leave WORK
  * truth: aside START main caller leave (LIBC|PLT|LD)+   # longjmp

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The right library's text is mapped over the left one's, all of it, and then one page of it: the
- * same address is another function, and the loader knows nothing of it.
+ * The right library's text is mapped over the left one's, first all of it, then one page: the same
+ * address belongs to another function, unknown to the loader.
  *
  * truth: chain START main call_left left_enter left_outer left_spin
  * truth: chain START main call_right right_enter right_outer right_spin
@@ -14,7 +14,7 @@
 #include "use-sides.h"
 
 struct text {
-	const char *name; /* of the library, without its directory */
+	const char *name; /* file name of the library */
 	char *address;
 	size_t size;
 	off_t offset;

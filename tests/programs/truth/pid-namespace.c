@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Processes whose PIDs are others for themselves: 1 and 2, in one namespace after the other.
+ * Processes with PIDs of their own namespaces: 1 and 2, in one namespace after the other.
  *
  * truth: needs root
  * truth: aside START main first? HELPERS*

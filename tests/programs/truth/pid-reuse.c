@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * One process after the other with the same PID, at the same addresses: two programs, and the same
- * program with either library.
+ * One process after the other with the same PID and addresses: two programs, and the same program
+ * with either library.
  *
  * truth: needs root
  * truth: aside START main (again|use_a_side)* HELPERS*
@@ -43,7 +43,7 @@ static LINK void use_a_side(int kind)
 	_exit(0);
 }
 
-/* Another child with a PID that is free again. */
+/* Starts another child with a PID that is free again. */
 static LINK void again(pid_t pid, int kind)
 {
 	struct clone_args how = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A chain of calls, as every compiler's options make it.
+ * A chain of calls, built with various options.
  *
  * truth: builds plain-O0 plain-O0-fp plain-O2 plain-O2-fp plain-O3 plain-O3-fp
  * truth: builds plain-no-pie plain-static plain-static-pie

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Calls a function for the first time, again and again: its entry in the GOT is put back to what it
- * was. The stub pushes, jumps to the PLT's head, which pushes and jumps to the loader. Some more
- * calls find it resolved: else one sample in 200 would be in the stub.
+ * Calls a function for the first time, again and again: its GOT entry is reset. The stub pushes,
+ * jumps to the PLT's head, which pushes and jumps to the loader. Some more calls find it resolved:
+ * otherwise only one sample in 200 would be in the stub.
  *
  * truth: chain START main outer tiny
  * truth: chain START main outer LD+
  * truth: chain START main outer tiny@plt
  * truth: ends stack-truncated at (_dl_runtime_resolve…|[ld-linux-x86-64.so.2])  # CFA: rbx
- * truth: aside START main outer [plt-lazy]        # the head of the PLT, for which there is no name
+ * truth: aside START main outer [plt-lazy]        # the head of the PLT has no name
  */
 #include "truth.h"
 
-enum { GOT_OF_TINY = 3 }; /* behind what the loader keeps there: the only function of this file's */
+enum { GOT_OF_TINY = 3 }; /* after the loader's entries: this file's only function */
 
 extern void *_GLOBAL_OFFSET_TABLE_[];
 void tiny(void);

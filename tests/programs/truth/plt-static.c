@@ -3,7 +3,7 @@
  * A static program has a PLT for the functions that have several versions (IFUNC).
  *
  * truth: builds plt-static plt-static-lld plt-static-mold plt-static-gold
- * truth: chain START main outer (versions@plt|versions) # newer molds give the stub the name itself
+ * truth: chain START main outer (versions@plt|versions) # newer mold: the stub has the bare name
  * truth: chain START main outer only_version
  * truth: aside _start (__libc_start_main|__libc_start_main_impl) LIBC+ # resolvers
  *
@@ -12,7 +12,7 @@
  */
 #include "truth.h"
 
-enum { N_STEPS = 200 }; /* as long as that takes */
+enum { N_STEPS = 200 }; /* about the time of the fetch */
 
 static LINK int only_version(void)
 {
@@ -32,7 +32,7 @@ static LINK void outer(void)
 {
 	static int (*stub)(void);
 
-	stub = versions; /* what is not code would be made to lead past the stub */
+	stub = versions; /* an initializer would be resolved past the stub */
 	for (int i = 0; i < 10000; i++) {
 		KEEP(&stub);
 		__builtin_ia32_clflush(&stub);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Calls a function that does next to nothing through its PLT stub, once it is resolved.
+ * Calls a tiny function through its PLT stub, once it is resolved.
  *
  * truth: builds plt plt-lld plt-mold plt-gold
  * truth: chain START main outer tiny

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Two thousand deep, and all of them wanted.
+ * Two thousand deep, with a frame limit above that.
  *
  * truth: source -s 65528
  * truth: unwinder --max-frames=2100

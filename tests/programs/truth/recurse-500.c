@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Five hundred deep: what a stack of 32 KiB and 512 frames hold.
+ * Five hundred deep: fits in a stack of 32 KiB and in 512 frames.
  *
  * truth: chain START main dive{500} WORK
  */

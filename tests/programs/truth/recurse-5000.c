@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Five thousand deep, and all of them captured: 512 frames are shown.
+ * Five thousand deep, all of them captured; 512 frames are shown.
  *
  * truth: source -s 65528
  * truth: chain START main dive{5000} WORK

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A library is upgraded while it is in use, by renaming another one over it: who has loaded it
- * before goes on with the old one, who starts afterwards has the new one. Both work at the same
+ * A library in use is upgraded by renaming another one over it: the process that loaded it before
+ * continues with the old one, a process started afterwards gets the new one. Both work at the same
  * time.
  *
  * truth: runs copied
@@ -16,7 +16,7 @@
  */
 #include "use-sides.h"
 
-/* The second library appears under the name of the first, at once and whole. */
+/* Puts the second library under the first one's name, atomically. */
 static LINK void upgrade(const char *path)
 {
 	char fresh[PATH_MAX];
@@ -26,7 +26,7 @@ static LINK void upgrade(const char *path)
 	check(rename(fresh, path) == 0, "rename");
 }
 
-/* Tells by the pipe that it has the library, and uses it. */
+/* Reports by the pipe that the library is loaded, and uses it. */
 static void use_old(const char *path, long rounds, int reported)
 {
 	void *library = open_library(path);

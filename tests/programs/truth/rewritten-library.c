@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A library is written anew, in place, between one use and the next: the same inode, size and
- * address, but another content.
+ * A library is rewritten in place between two uses: the same inode, size and address, but other
+ * content.
  *
  * truth: runs copied
  * truth: chain START main use_left call_left
  * truth: then (left_enter|[library.so]) (left_outer|[library.so]) (left_spin|[library.so])
  * truth: chain START main use_right call_right
  * truth: then (right_enter|[library.so]) (right_outer|[library.so]) (right_spin|[library.so])
- * truth: ends image-unavailable at [library.so]  # of what is sampled before anybody has looked, or
- * truth: ends image-unavailable at [unknown]     # less than a tick behind a change, who knows?
+ * truth: ends image-unavailable at [library.so]  # sampled before it was opened, or
+ * truth: ends image-unavailable at [unknown]     # less than a tick after a change
  * truth: ends image-unavailable at (left_outer|left_spin|right_outer|right_spin)
  * truth: ends image-unavailable at (_init|_fini|__do_global_dtors_aux)
  * truth: aside START main (use_left|use_right)? HELPERS*
  */
 #include "use-sides.h"
 
-enum { TURN = 20000 }; /* tens of milliseconds: most of it is longer mapped than unknown */
+enum { TURN = 20000 }; /* tens of milliseconds: most of that after the file was opened */
 
 int main(int argc, char **argv)
 {

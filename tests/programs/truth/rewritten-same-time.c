@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A library has another content between one use and the next, and nothing but its ctime shows it:
- * the path, the size and the mtime stay, in most ways the inode as well. So do cp -p, rsync -t
- * --inplace, tar and any build that gives all its files one time.
+ * A library gets other content between two uses, and nothing but its ctime shows it: path, size and
+ * mtime stay, in most ways the inode, too. So do cp -p, rsync -t --inplace, tar, and any build that
+ * gives all its files one time.
  *
  * truth: runs copied
  * truth: chain START main use_left call_left
  * truth: then (left_enter|[library.so]) (left_outer|[library.so]) (left_spin|[library.so])
  * truth: chain START main use_right call_right
  * truth: then (right_enter|[library.so]) (right_outer|[library.so]) (right_spin|[library.so])
- * truth: ends image-unavailable at [library.so]  # of what is sampled before anybody has looked, or
- * truth: ends image-unavailable at [unknown]     # less than a tick behind a change, who knows?
+ * truth: ends image-unavailable at [library.so]  # sampled before it was opened, or
+ * truth: ends image-unavailable at [unknown]     # less than a tick after a change
  * truth: ends image-unavailable at (left_outer|left_spin|right_outer|right_spin)
  * truth: ends image-unavailable at (_init|_fini|__do_global_dtors_aux)
  * truth: aside START main (use_left|use_right|put)? HELPERS*
  * truth: aside START main put (write_over|give_time)? HELPERS*
- * truth: aside START main put write_to_memory (LIBC|LD|PLT)*   # each function is found when it is called first
+ * truth: aside START main put write_to_memory (LIBC|LD|PLT)*   # lazy binding
  */
 #include <sys/mman.h>
 
@@ -52,30 +52,30 @@ static LINK void write_to_memory(const char *from)
 	close(out);
 }
 
-/* Each way in its turn. */
+/* Writes the library in one of six ways. */
 static LINK void put(const char *from, int way)
 {
 	switch (way) {
 	case 0: /* in place */
 		write_over(from, path, 0);
 		break;
-	case 1: /* cut, and written anew */
+	case 1: /* truncated and rewritten */
 		write_over(from, path, O_TRUNC);
 		break;
-	case 2: /* without a call that writes */
+	case 2: /* through a mapping, without write(2) */
 		write_to_memory(from);
 		break;
-	case 3: /* by another name, which goes again */
+	case 3: /* by another name, then unlinked */
 		check(link(path, other) == 0, other);
 		write_over(from, other, 0);
 		check(unlink(other) == 0, other);
 		break;
-	case 4: /* another file in its place */
+	case 4: /* replaced by another file */
 		write_over(from, other, O_TRUNC);
 		give_time(other);
 		check(rename(other, path) == 0, path);
 		break;
-	case 5: /* in place, with another mode for as long as that takes */
+	case 5: /* in place, with another mode meanwhile */
 		check(chmod(path, 0600) == 0, path);
 		write_over(from, path, 0);
 		check(chmod(path, 0755) == 0, path);

@@ -4,7 +4,7 @@
  *
  *	side-left ROUNDS [COMM] [COMMAND ARG…]
  *
- * calls itself COMM, unless that is "-", does its rounds, and becomes COMMAND.
+ * names itself COMM, unless that is "-", does its rounds, and executes COMMAND.
  */
 #include <string.h>
 #include <sys/prctl.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What goes by one of two names, left and right: three functions, each at the same place on both
- * sides, with frames that differ. Who takes one side for the other says a wrong name, or unwinds by
- * wrong rules, or both. They need nothing but their own text, so that it can be mapped anywhere.
+ * One of two sides, left and right: three functions, at the same addresses on both sides, but with
+ * different frames. Mistaking one side for the other gives wrong names, wrong unwind rules, or
+ * both. The functions need nothing but their own text, so that it can be mapped anywhere.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A signal at the very first instruction of a function: that address is exact, and the byte before
- * it belongs to a function with another frame. By its rule decoy() is the end of the stack.
+ * A signal at the first instruction of a function: the address is exact, and the byte before it
+ * belongs to a function with another frame, whose rule leads to decoy() as the end of the stack.
  *
  * truth: chain START main caller trap LIBC handler WORK
  * truth: aside START main caller trap LIBC
@@ -17,7 +17,7 @@ void caller(void);
 static LINK void handler(int number, siginfo_t *info, void *context)
 {
 	spin();
-	((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP] += 2; /* behind ud2 */
+	((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP] += 2; /* skip ud2 */
 }
 
 __asm__(".pushsection .text\n"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The handler of a signal is interrupted by another one.
+ * A signal handler is interrupted by another signal.
  *
  * truth: chain START main interrupted LIBC+ handler WORK
  * truth: chain START main interrupted LIBC+ handler LIBC+ inner_handler WORK

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Sends signals to itself whose handler does nothing: much of the time it returns from one.
+ * Sends itself signals with an empty handler: much of the time is spent returning from one.
  *
  * truth: chain START main outer LIBC+
  * truth: aside START main outer LIBC* handler?

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A handler on a stack of its own. The interrupted registers lie there, but the stack that they
- * point to is another, which nobody has captured: the interrupted function is the last that is
- * known.
+ * A handler on an alternate stack, which holds the interrupted registers; the stack that they point
+ * to is not captured: the interrupted function is the last known one.
  *
  * truth: chain START main outer interrupted LIBC handler WORK
  * truth: ends stack-truncated at interrupted      # one stack is captured, not two

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A signal at every single instruction of some functions: wherever a frame is built or taken down,
- * the handler's stack leads through it. (int3 turns the processor's single steps on and off.)
+ * A signal at every single instruction of some functions: wherever a frame is built or torn down,
+ * the handler's stack leads through it. (int3 toggles the CPU's single-stepping.)
  *
  * truth: builds signal-steps signal-steps-fp signal-steps-O0
  * truth: chain START main outer LIBC handler WORK
@@ -40,7 +40,7 @@ static LINK void aligned(size_t size)
 
 	KEEP(room);
 	KEEP(more);
-	for (int i = 0; i < 4; i++) /* there are not many instructions in it */
+	for (int i = 0; i < 4; i++) /* it has few instructions */
 		tick();
 	STAY();
 }
@@ -76,7 +76,7 @@ int main(int argc, char **argv)
 {
 	const struct sigaction action = { .sa_sigaction = handler, .sa_flags = SA_SIGINFO };
 
-	tiny(); /* not to step through the loader */
+	tiny(); /* resolve it now, not while stepping */
 	sigaction(SIGTRAP, &action, NULL);
 	for (long rounds = rounds_of(argc, argv) / 100 + 1; rounds; rounds--)
 		outer();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * posix_spawn(): until it is another program, the child runs on a stack within its parent's.
+ * posix_spawn(): until it executes a program, the child runs on a stack within its parent's.
  *
  * truth: chain START main spawner outer WORK
  * truth: aside START main spawner? HELPERS*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A function that ends by jumping to the next one has left no frame behind.
+ * A function that ends with a jump to the next one leaves no frame behind.
  *
  * truth: chain START main outer tick       # before it jumps
  * truth: chain START main middle WORK      # afterwards

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Threads have nothing before them but the C library's start of a thread. The main thread ends
- * before them: the process lives on.
+ * Before a thread there is only the C library's thread start. The main thread ends first, but the
+ * process lives on.
  *
  * truth: aside START main (LIBC|LD|PLT|GCC_S)*    # pthread_exit() unwinds
  * truth: comm first

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A library whose function is called by way of a PLT. It does a little more than to return: a
- * sample falls on what takes time, and on some machines nearly none falls on a return alone.
+ * A library whose function is called through a PLT. It does a little more than return: samples fall
+ * on what takes time, and on some machines hardly any fall on a lone return.
  */
 enum { N_STEPS = 4 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Programs that use both sides (sides.h), which lie in the directory of the program itself. Failing
- * is exit(1): the harness tells. What this machine does not let them do is NOT_HERE.
+ * For programs that use both sides (sides.h), built into the same directory. Failure is exit(1),
+ * which the harness reports. What this machine does not allow is NOT_HERE.
  */
 #pragma once
 
@@ -30,7 +30,7 @@ __attribute__((unused)) static void check(int is_good, const char *what)
 	}
 }
 
-/* A file beside this program. */
+/* Path of a file beside this program. */
 static LINK const char *beside(const char *name)
 {
 	static char path[2 * PATH_MAX];
@@ -52,7 +52,7 @@ static LINK void copy_to(int out, const char *from)
 	close(in);
 }
 
-/* Written in place, if it is there: the inode stays what it was. */
+/* Writes an existing file in place, so that it keeps its inode. */
 static LINK void copy_file(const char *from, const char *to)
 {
 	int out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
@@ -81,7 +81,7 @@ static LINK void *find(void *library, const char *name)
 	return found;
 }
 
-/* Whoever calls is certain of the side that he expects: its name is in the chain. */
+/* The caller's name in the chain identifies the expected side. */
 static LINK void call_left(enter_function *enter, long rounds)
 {
 	enter(rounds);
@@ -110,7 +110,7 @@ static LINK void use_right(const char *path, long rounds)
 	dlclose(library);
 }
 
-/* How many turns of `part` rounds each make up all of them. */
+/* Number of turns of `part` rounds that make up `rounds`. */
 __attribute__((unused)) static long turns(long rounds, long part)
 {
 	return (rounds + part - 1) / part;

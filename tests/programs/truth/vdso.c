@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Asks for the time all the time: code that is in no file.
+ * Keeps calling clock_gettime(2): in the vDSO, which is in no file.
  *
  * truth: chain START main outer LIBC VDSO
  * truth: aside START main outer clock_gettime@plt
