@@ -149,7 +149,7 @@ static uint32_t find_stack(struct otlp_writer *self, uint32_t node)
 	for (uint32_t at = node; at; at = self->profile->nodes[at].parent) /* leaf first */
 		protobuf_add_uint(&self->list, self->profile->nodes[at].location);
 	protobuf_reset(&self->inner);
-	protobuf_put_bytes(&self->inner, STACK_LOCATIONS, self->list.data, self->list.size);
+	protobuf_put_packed(&self->inner, STACK_LOCATIONS, &self->list);
 	protobuf_put_message(&self->stack_table, DICTIONARY_STACKS, &self->inner);
 	return self->stack_of_node[node] = ++self->n_stacks;
 }
@@ -182,7 +182,7 @@ static void put_attributes(struct otlp_writer *self, const struct profile_sample
 	protobuf_add_uint(&self->list, find_number(self, "thread.id", thread->tid));
 	protobuf_add_uint(&self->list, find_attribute(self, "thread.name", IS_TEXT | thread->name));
 	add_wait_attributes(self, sample);
-	protobuf_put_bytes(&self->message, SAMPLE_ATTRIBUTES, self->list.data, self->list.size);
+	protobuf_put_packed(&self->message, SAMPLE_ATTRIBUTES, &self->list);
 }
 
 /* The time of a sample since 1970, if the stream has a start time. */
@@ -205,7 +205,7 @@ static void put_values(struct otlp_writer *self, const struct profile_group *gro
 		if (n)
 			protobuf_add_uint(&self->list, n);
 	}
-	protobuf_put_bytes(&self->message, SAMPLE_VALUES, self->list.data, self->list.size);
+	protobuf_put_packed(&self->message, SAMPLE_VALUES, &self->list);
 }
 
 /* Writes the samples of a group that are in a view: one for each time. */
@@ -233,7 +233,7 @@ static void put_sample(struct otlp_writer *self, const struct profile_group *gro
 		if (profile_amount(self->profile, view, sample))
 			protobuf_add_fixed64(&self->list, unix_time(self, sample->time));
 	}
-	protobuf_put_bytes(&self->message, SAMPLE_TIMESTAMPS, self->list.data, self->list.size);
+	protobuf_put_packed(&self->message, SAMPLE_TIMESTAMPS, &self->list);
 	protobuf_put_message(&self->samples, PROFILE_SAMPLES, &self->message);
 }
 
@@ -407,8 +407,7 @@ static void put_mappings(struct otlp_writer *self, struct protobuf *dictionary)
 		if (build_id) {
 			protobuf_reset(&self->list);
 			protobuf_add_uint(&self->list, build_id);
-			protobuf_put_bytes(&self->message, MAPPING_ATTRIBUTES, self->list.data,
-					   self->list.size);
+			protobuf_put_packed(&self->message, MAPPING_ATTRIBUTES, &self->list);
 		}
 		protobuf_put_message(dictionary, DICTIONARY_MAPPINGS, &self->message);
 	}
@@ -445,8 +444,7 @@ static void put_location(struct otlp_writer *self, struct protobuf *dictionary,
 		protobuf_reset(&self->list);
 		protobuf_add_uint(&self->list,
 				  find_attribute(self, "profile.frame.type", IS_TEXT | name));
-		protobuf_put_bytes(&self->message, LOCATION_ATTRIBUTES, self->list.data,
-				   self->list.size);
+		protobuf_put_packed(&self->message, LOCATION_ATTRIBUTES, &self->list);
 	}
 	protobuf_put_message(dictionary, DICTIONARY_LOCATIONS, &self->message);
 }
@@ -511,12 +509,12 @@ static int put_all(struct otlp_writer *self)
 	if (r < 0 || !self->stack_of_node)
 		return -ENOMEM;
 	r = put_resources(self, &data);
-	if (r < 0)
-		return r;
-	put_dictionary(self, &data);
-	r = self->has_failed || self->strings.has_failed || data.has_failed
-		    ? -ENOMEM
-		    : write_data(self->export, &data);
+	if (r == 0)
+		put_dictionary(self, &data);
+	if (self->has_failed || self->strings.has_failed || data.has_failed)
+		r = -ENOMEM;
+	if (r == 0)
+		r = write_data(self->export, &data);
 	protobuf_deinit(&data);
 	return r;
 }

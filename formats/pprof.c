@@ -188,11 +188,11 @@ static void begin_sample(struct pprof_writer *self, uint32_t node)
 	const struct profile *profile = self->profile;
 
 	protobuf_reset(&self->message);
-	protobuf_put_bytes(&self->message, SAMPLE_VALUE, self->list.data, self->list.size);
+	protobuf_put_packed(&self->message, SAMPLE_VALUE, &self->list);
 	protobuf_reset(&self->list);
 	for (; node; node = profile->nodes[node].parent)
 		protobuf_add_uint(&self->list, profile->nodes[node].location);
-	protobuf_put_bytes(&self->message, SAMPLE_LOCATION_ID, self->list.data, self->list.size);
+	protobuf_put_packed(&self->message, SAMPLE_LOCATION_ID, &self->list);
 }
 
 static void put_heap_stack(struct pprof_writer *self, const struct heap_stack *stack)
@@ -399,7 +399,8 @@ static int write_file(const struct export *export)
 	self.out = output_stream_open(export->output, OUTPUT_GZIP);
 	if (r == 0)
 		r = self.out ? put_all(&self) : -ENOMEM;
-	if (self.strings.has_failed || self.field.has_failed || self.message.has_failed)
+	if (self.strings.has_failed || self.field.has_failed || self.message.has_failed ||
+	    self.inner.has_failed || self.list.has_failed)
 		r = -ENOMEM;
 	closed = self.out ? output_stream_close(self.out) : 0;
 	protobuf_deinit(&self.field);

@@ -108,6 +108,12 @@ void protobuf_put_bytes(struct protobuf *message, uint32_t field, const void *da
 		protobuf_put_element(message, field, data, size);
 }
 
+void protobuf_put_packed(struct protobuf *message, uint32_t field, const struct protobuf *list)
+{
+	message->has_failed |= list->has_failed;
+	protobuf_put_bytes(message, field, list->data, list->size);
+}
+
 void protobuf_put_text(struct protobuf *message, uint32_t field, const char *text)
 {
 	protobuf_put_bytes(message, field, text, strlen(text));

@@ -23,6 +23,9 @@ void protobuf_reset(struct protobuf *message);
 
 void protobuf_put_uint(struct protobuf *message, uint32_t field, uint64_t value);
 void protobuf_put_fixed64(struct protobuf *message, uint32_t field, uint64_t value);
+/* Of numbers that were added to `list` one after the other; as put_bytes(), nothing if empty. */
+void protobuf_put_packed(struct protobuf *message, uint32_t field, const struct protobuf *list);
+
 void protobuf_put_bytes(struct protobuf *message, uint32_t field, const void *data, size_t size);
 void protobuf_put_text(struct protobuf *message, uint32_t field, const char *text);
 

@@ -212,14 +212,15 @@ static void live_no_more(struct heap *heap, const struct block *block, struct he
 }
 
 /* Adds to the field at offset `which` of the totals of stack, thread and heap. */
-static void add_to_all(struct heap *heap, const struct block *block, size_t which,
+static void change_all(struct heap *heap, const struct block *block, size_t which,
+		       void (*change)(struct heap_amount *sum, struct heap_amount amount),
 		       struct heap_amount amount)
 {
 	struct heap_totals *all[] = { &heap->stacks[block->stack].totals,
 				      &heap->threads[block->thread].totals, &heap->totals };
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
-		add((struct heap_amount *)((char *)all[i] + which), amount);
+		change((struct heap_amount *)((char *)all[i] + which), amount);
 }
 
 /* Drops a live block whose free was lost. */
@@ -269,7 +270,7 @@ static int begin_block(struct heap *heap, const struct block *block)
 
 static void count_allocated(struct heap *heap, const struct block *block, struct heap_amount amount)
 {
-	add_to_all(heap, block, offsetof(struct heap_totals, allocated), amount);
+	change_all(heap, block, offsetof(struct heap_totals, allocated), add, amount);
 	if (is_mapping(block->key))
 		add(&heap->mapped, amount);
 }
@@ -294,14 +295,13 @@ static int take_allocated(struct heap *heap, uint64_t key, uint32_t thread,
 	return 0;
 }
 
-static void count_short_or_foreign(struct heap *heap, const struct block *block, uint32_t thread,
-				   struct heap_amount amount)
+/* Where in heap_totals a block counts, too, that a thread has freed; 0: nowhere. */
+static size_t short_or_foreign(const struct heap *heap, const struct block *block, uint32_t thread)
 {
 	/* Sampling hides allocations in between. */
 	if (heap->threads[thread].last_key == block->key && !heap->intervals[block->interval])
-		add_to_all(heap, block, offsetof(struct heap_totals, temporary), amount);
-	else if (block->thread != thread)
-		add_to_all(heap, block, offsetof(struct heap_totals, foreign), amount);
+		return offsetof(struct heap_totals, temporary);
+	return block->thread != thread ? offsetof(struct heap_totals, foreign) : 0;
 }
 
 static void take_freed(struct heap *heap, uint64_t key, uint32_t thread,
@@ -309,6 +309,7 @@ static void take_freed(struct heap *heap, uint64_t key, uint32_t thread,
 {
 	struct block *found = blocks_find(blocks_of(heap, key), key), block;
 	struct heap_amount amount;
+	size_t as;
 
 	if (!found) { /* allocated before recording began, or not sampled */
 		heap->n_unknown_frees++;
@@ -321,21 +322,29 @@ static void take_freed(struct heap *heap, uint64_t key, uint32_t thread,
 	add(&heap->freed, amount);
 	add(&heap->threads[thread].freed, amount);
 	add(&heap->lifetimes[class_of(event->time - block.time)], amount);
-	if (!is_mapping(key)) /* parts of which may remain */
-		count_short_or_foreign(heap, &block, thread, amount);
-	if (event->kind != HEAP_EVENT_FREED)
+	as = is_mapping(key) ? 0 : short_or_foreign(heap, &block, thread); /* parts may remain */
+	if (as)
+		change_all(heap, &block, as, add, amount);
+	if (event->kind != HEAP_EVENT_FREED) {
 		heap->threads[thread].released = block;
+		heap->threads[thread].released_at = event->time;
+		heap->threads[thread].released_as = as;
+	}
 }
 
 /* realloc(3) failed: the released block is live again. */
 static int take_restored(struct heap *heap, uint64_t key, uint32_t thread)
 {
-	struct block block = heap->threads[thread].released;
+	const struct heap_thread *by = &heap->threads[thread];
+	struct block block = by->released;
 	struct heap_amount amount;
 
 	if (block.key != key)
 		return 0;
 	amount = amount_of(heap, &block);
+	take_off(&heap->lifetimes[class_of(by->released_at - block.time)], amount);
+	if (by->released_as)
+		change_all(heap, &block, by->released_as, take_off, amount);
 	live_on(heap, &block, amount);
 	take_off(&heap->freed, amount);
 	take_off(&heap->threads[thread].freed, amount);

@@ -58,6 +58,8 @@ struct heap_thread {
 	struct heap_amount freed;  /* by this thread */
 	uint64_t last_key;	   /* of its latest allocation */
 	struct block released;	   /* realloc(3): may be restored; munmap(2): parts may remain */
+	uint64_t released_at;
+	size_t released_as; /* `temporary` or `foreign` of heap_totals (offsetof); 0: neither */
 };
 
 /* Which events are counted. */

@@ -108,6 +108,15 @@ static void take_fork(struct followed *followed, const struct perf_record_task *
 		followed->n_refused++;
 }
 
+/* The kernel has 0 for a process outside of our PID namespace, which is none that is followed. */
+static void note_exit(struct followed *followed, uint32_t pid)
+{
+	uint64_t *has_exited = pair_map_find(&followed->pids, pid, 0);
+
+	if (has_exited)
+		*has_exited = true;
+}
+
 bool followed_take(struct followed *followed, const struct perf_event_header *header)
 {
 	const struct perf_record_task *task = (const void *)header;
@@ -117,7 +126,7 @@ bool followed_take(struct followed *followed, const struct perf_event_header *he
 		followed->awaited = 0;
 	if (header->type == PERF_RECORD_FORK)
 		take_fork(followed, task, concerns);
-	if (header->type == PERF_RECORD_EXIT && concerns && task->pid == task->tid)
-		*pair_map_find(&followed->pids, task->pid, 0) = true;
+	if (header->type == PERF_RECORD_EXIT && task->pid == task->tid)
+		note_exit(followed, task->pid);
 	return concerns;
 }

@@ -89,7 +89,7 @@ static struct cpu_time spent(const struct perf_source *self)
 {
 	struct cpu_time time = { 0 }, begun = self->missing.begun;
 
-	if (self->options.command) {
+	if (self->options.command && !self->options.n_pids) {
 		cpu_time_of_child(self->command.pid, &time);
 		return time;
 	}

@@ -376,7 +376,7 @@ int perf_source_run(struct stage *stage, void *data)
 				   has_command ? 1 : self->options.n_pids, self->images.server_fd);
 	if (r == 0)
 		r = record(stage, self, &polled);
-	if (has_command) /* the rings begin with its events alone */
+	if (has_command && !self->options.n_pids) /* the rings begin with its events alone */
 		self->missing.hung_up_at = polled.hung_up_at;
 	if (r == 0)
 		r = finish(stage, self);

@@ -34,6 +34,8 @@ static uint64_t amount(const struct profile *profile, const struct counts_filter
 
 	if (end < filter->from || begin > to)
 		return 0;
+	if (is_wait && filter->view.kind == VIEW_SAMPLES)
+		return n;
 	if (is_wait && begin < filter->from)
 		n -= filter->from - begin;
 	if (is_wait && end > to)

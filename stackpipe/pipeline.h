@@ -11,7 +11,6 @@
 
 enum {
 	PIPELINE_STAGES_MAX = 6,
-	PIPELINE_ARGUMENTS_MAX = 512, /* per stage; a recorded command may have more */
 };
 
 struct pipeline_stage {

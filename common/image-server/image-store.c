@@ -144,12 +144,11 @@ static void start_opening(struct image_store *images, struct stored_image *image
 	struct opening *opening = new_opening(images, image);
 
 	image->state = SERVED_OPENING;
-	if (opening && openers_add(&images->openers, opening)) {
-		image->opening = opening;
-		return;
-	}
 	image->file.status = opening ? WIRE_image_status_SLOW : WIRE_image_status_REFUSED;
-	settle(images, image);
+	if (opening && openers_add(&images->openers, opening))
+		image->opening = opening;
+	else /* there was no memory, or the queue is full and the opening freed */
+		settle(images, image);
 }
 
 /* Caches the user, because a process may map thousands of files. */

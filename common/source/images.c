@@ -160,6 +160,8 @@ static int add_vdso(struct images *images)
 	if (r < 0 || !header || images->is_elsewhere)
 		return r;
 	data.data = (struct wire_blob){ header, vdso_size(header) };
+	if (!data.data.size)
+		return 0;
 	return stage_put(images->stage, WIRE_RECORD_image_data, &data);
 }
 

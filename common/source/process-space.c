@@ -81,6 +81,12 @@ struct share {
 	size_t n_bytes, n_mappings_max;
 };
 
+/* The last of USERS_MAX also has the processes of all users without a share of their own. */
+struct shares {
+	struct share list[USERS_MAX];
+	size_t n;
+};
+
 /* Looked up when first needed; TASK_USER_UNKNOWN if the process has exited. */
 static uid_t find_user(const struct processes *processes, struct tracked_process *process)
 {
@@ -91,61 +97,64 @@ static uid_t find_user(const struct processes *processes, struct tracked_process
 	return process->user;
 }
 
-static struct share *get_share(struct share *shares, size_t *n, uid_t user)
+static struct share *get_share(struct shares *shares, uid_t user)
 {
-	for (size_t i = 0; i < *n; i++)
-		if (shares[i].user == user)
-			return &shares[i];
-	if (*n == USERS_MAX)
-		return &shares[USERS_MAX - 1];
-	shares[*n] = (struct share){ .user = user };
-	return &shares[(*n)++];
+	for (size_t i = 0; i < shares->n; i++)
+		if (shares->list[i].user == user)
+			return &shares->list[i];
+	if (shares->n == USERS_MAX)
+		return &shares->list[USERS_MAX - 1];
+	shares->list[shares->n] = (struct share){ .user = user };
+	return &shares->list[shares->n++];
 }
 
-static struct share find_largest_share(struct processes *processes)
+/* Fills in `shares`, and returns the largest of them. */
+static struct share *find_largest_share(struct processes *processes, struct shares *shares)
 {
-	struct share shares[USERS_MAX], largest = { 0 };
 	struct tracked_process *process, *next;
-	size_t n = 0;
+	struct share *largest = shares->list;
+
+	*shares = (struct shares){ 0 };
 
 	HASH_ITER(hh, processes->by_pid, process, next)
 	{
 		const struct mapping_table *mappings = &process->space->mappings;
-		struct share *share = get_share(shares, &n, find_user(processes, process));
+		struct share *share = get_share(shares, find_user(processes, process));
 
 		share->n_bytes += mapping_table_memory(mappings) / process->space->n_members;
 		if (mappings->n > share->n_mappings_max)
 			share->n_mappings_max = mappings->n;
 	}
-	for (size_t i = 0; i < n; i++)
-		if (shares[i].n_bytes > largest.n_bytes)
-			largest = shares[i];
+	for (size_t i = 0; i < shares->n; i++)
+		if (shares->list[i].n_bytes > largest->n_bytes)
+			largest = &shares->list[i];
 	return largest;
 }
 
-static bool is_of_share(struct processes *processes, struct tracked_process *process,
-			const struct share *share)
+static bool is_large_one_of(struct shares *shares, const struct share *share,
+			    struct processes *processes, struct tracked_process *process)
 {
 	return process->space->mappings.n &&
 	       process->space->mappings.n >= share->n_mappings_max / 2 &&
-	       find_user(processes, process) == share->user;
+	       get_share(shares, find_user(processes, process)) == share;
 }
 
 int processes_keep_within_limit(struct processes *processes, uint64_t time)
 {
 	struct tracked_process *process, *next;
-	struct share largest;
+	const struct share *largest;
+	struct shares shares;
 	int r = 0;
 
 	if (processes->mappings.n_bytes <= PROCESSES_MAPPINGS_MAX)
 		return 0;
 	while (r == 0 && processes->mappings.n_bytes > PROCESSES_MAPPINGS_KEPT) {
-		largest = find_largest_share(processes);
-		if (!largest.n_mappings_max)
+		largest = find_largest_share(processes, &shares);
+		if (!largest->n_mappings_max)
 			break;
 		HASH_ITER(hh, processes->by_pid, process, next)
 		{
-			if (r == 0 && is_of_share(processes, process, &largest))
+			if (r == 0 && is_large_one_of(&shares, largest, processes, process))
 				r = processes_give_up(processes, process, time);
 		}
 	}

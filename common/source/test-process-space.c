@@ -162,6 +162,33 @@ static void test_the_largest_process_is_dropped_first(void **state)
 	assert_int_equal(count_mapped(PID + 1), 0);
 }
 
+static uid_t user_of(uint32_t pid)
+{
+	return pid;
+}
+
+/* The last user's processes are not kept apart from those of others. */
+static void test_more_users_than_shares_lose_mappings_too(void **state)
+{
+	enum { USERS = 300 };
+	uint32_t n = 0;
+
+	processes.proc.find_user = user_of;
+	do_fork(1, PID, 10);
+	while (!processes.over_limit.n && n < USERS + 100) {
+		unsigned int n_pages = n < USERS ? 1 : LARGE;
+
+		do_fork(1, PID + ++n, 12);
+		for (unsigned int i = 1; i <= n_pages && !processes.over_limit.n; i++)
+			map_page(PID + n, i * 2ULL * PAGE, "/bin/a", 5,
+				 13 + n * 100 * NANOSECONDS_A_SECOND + i * 1000000ULL);
+		drain();
+	}
+	assert_in_range(processes.mappings.n_bytes, 1, PROCESSES_MAPPINGS_KEPT);
+	assert_int_equal(count_mapped(PID + 1), 1);
+	assert_int_equal(count_mapped(PID + USERS + 1), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -171,6 +198,8 @@ int main(void)
 						set_up, tear_down_processes),
 		cmocka_unit_test_setup_teardown(test_the_largest_process_is_dropped_first, set_up,
 						tear_down_processes),
+		cmocka_unit_test_setup_teardown(test_more_users_than_shares_lose_mappings_too,
+						set_up, tear_down_processes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -73,6 +73,8 @@ static int take_place(const struct keeper *keeper)
 	return r < 0 ? r : rename_to(keeper, keeper->beside, "");
 }
 
+#define LEFT "%s: '%s' is as it was; what there is of the new one is in '"
+
 /* The writer has failed (and reported it), or was killed: then its content is unknown. */
 static void leave_cut(const struct keeper *keeper)
 {
@@ -81,11 +83,15 @@ static void leave_cut(const struct keeper *keeper)
 		if (*keeper->beside)
 			fprintf(stderr, "%s: nothing was recorded: '%s' is as it was\n",
 				keeper->program, keeper->path);
-	} else if (*keeper->beside)
-		fprintf(stderr,
-			"%s: '%s' is as it was; what there is of the new one is in '%s%s'\n",
-			keeper->program, keeper->path, keeper->path,
-			rename_to(keeper, keeper->beside, ".part") == 0 ? ".part" : "");
+	} else if (*keeper->beside && rename_to(keeper, keeper->beside, ".part") == 0) {
+		fprintf(stderr, LEFT "%s.part'\n", keeper->program, keeper->path, keeper->path);
+	} else if (*keeper->beside) {
+		const char *slash = strrchr(keeper->path, '/');
+		int directory = slash ? slash + 1 - keeper->path : 0;
+
+		fprintf(stderr, LEFT "%.*s%s'\n", keeper->program, keeper->path, directory,
+			keeper->path, keeper->beside);
+	}
 }
 
 /* One byte holds any errno and is never split. */

@@ -165,6 +165,9 @@ static void test_what_is_no_stream_is_reported_apart(void **state)
 	record[8] ^= 1;
 	assert_int_equal(hello_of(record, size), WIRE_E_MAGIC);
 	record[8] ^= 1;
+	((struct wire_header *)record)->size = 16; /* the magic alone */
+	assert_int_not_equal(hello_of(record, 16), WIRE_OK);
+	((struct wire_header *)record)->size = size;
 	record[16] ^= 2;
 	assert_int_equal(hello_of(record, size), WIRE_E_VERSION);
 }

@@ -150,7 +150,8 @@ enum wire_outcome wire_reader_hello(struct wire_reader *reader, struct wire_hell
 	if (outcome)
 		return outcome;
 	/* The third field is the minor version, which decoding the record itself needs. */
-	reader->peer_minor = fields[2] > UINT32_MAX ? UINT32_MAX : fields[2];
+	if (reader->end - reader->start >= 8 + 3 * sizeof(*fields))
+		reader->peer_minor = fields[2] > UINT32_MAX ? UINT32_MAX : fields[2];
 	outcome = wire_reader_next(reader, &raw);
 	if (!outcome)
 		outcome = wire_decode(wire_type(WIRE_RECORD_hello), raw.header, raw.header->size,

@@ -328,7 +328,7 @@ function setTheme(theme) {
 		if (each)
 			each.draw();
 	if (page.profile)
-		showLegends(page.profile, !!page.base);
+		showLegends(page.profile, !!page.base || !!page.selection.range);
 }
 
 function preferredTheme() {

@@ -8,11 +8,7 @@
 #include "common/stream/syscap-format.h"
 #include "common/base/cleanup.h"
 
-/* An entry of the table; Sysprof finds it by (pid, begin ≤ address < end). */
-struct __attribute__((packed)) bundled_symbol {
-	uint64_t begin, end;
-	uint32_t pid, name, tag, padding;
-};
+/* Sysprof finds an entry of the table by (pid, begin ≤ address < end). */
 _Static_assert(sizeof(struct syscap_bundled_symbol) == 32, "Sysprof's bundled symbol");
 
 struct symbol_bundle {

@@ -300,6 +300,7 @@ int recorded_filter_by_prctl(int option, unsigned long a, unsigned long b, unsig
 long recorded_filter_by_syscall(long number, long a, long b, long c, long d, long e)
 {
 	bool is_strict = a == SECCOMP_SET_MODE_STRICT, had_no_clock = thread.has_no_clock;
+	bool is_set;
 	long result;
 
 	if (number == SYS_prctl)
@@ -310,9 +311,12 @@ long recorded_filter_by_syscall(long number, long a, long b, long c, long d, lon
 		thread_lose_clock();
 	filtered_begin();
 	result = next.syscall(number, a, b, c, d, e, 0);
-	/* A filter with a listener returns a descriptor, TSYNC a thread's TID on failure. */
-	filtered_end(result >= 0);
-	if (result < 0)
+	/* A filter with a listener returns its descriptor, TSYNC alone a TID on failure. */
+	is_set = b & SECCOMP_FILTER_FLAG_TSYNC && !(b & SECCOMP_FILTER_FLAG_NEW_LISTENER)
+			 ? result == 0
+			 : result >= 0;
+	filtered_end(is_set);
+	if (!is_set)
 		thread.has_no_clock = had_no_clock;
 	return result;
 }

@@ -132,7 +132,7 @@ static uint64_t copy(const struct stack_view *view, uint64_t from, uint64_t size
 		at += part;
 		left -= part;
 	}
-	n_copied = syscall(SYS_process_vm_readv, view->tid, &whole, 1, parts, n, 0);
+	n_copied = system_call(SYS_process_vm_readv, view->tid, &whole, 1, parts, n, 0);
 	errno = error;
 	return n_copied > 0 ? n_copied : 0;
 }

@@ -46,7 +46,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'n':
 		diff->n_rows = strtoul(arg, &end, 10);
-		if (*end || *arg == '-')
+		if (!*arg || *end || *arg == '-')
 			stage_usage_error(state, "-n is a number, not '%s'", arg);
 		return 0;
 	case KEY_JSON:

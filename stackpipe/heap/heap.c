@@ -214,7 +214,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_MIN:
 		report.options.min_percent = strtod(arg, &end);
-		if (*end || !(report.options.min_percent >= 0))
+		if (end == arg || *end || !(report.options.min_percent >= 0))
 			stage_usage_error(state, "--min is a percentage, not '%s'", arg);
 		return 0;
 	case KEY_ONLY:

@@ -91,7 +91,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_MIN:
 		options.min_percent = strtod(arg, &end);
-		if (*end || !(options.min_percent >= 0))
+		if (end == arg || *end || !(options.min_percent >= 0))
 			stage_usage_error(state, "--min is a percentage, not '%s'", arg);
 		return 0;
 	case KEY_WEIGHTS:

@@ -228,6 +228,8 @@ int top_save(struct top *top, FILE *out)
 		if (!amount)
 			continue;
 		r = find_path(tree, sample->node);
+		if (r < 0)
+			break;
 		put_name(profile_text(profile, profile->threads[sample->thread].name), out);
 		while (tree->n_path) {
 			const struct live_function *function =

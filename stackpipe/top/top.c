@@ -35,19 +35,18 @@ static regex_t *cgroups;					/* --cgroup; NULL: all */
 
 static int set_filter(struct top *top, const char *text)
 {
+	regex_t symbol;
+
+	if (*text && regcomp(&symbol, text, REG_EXTENDED | REG_NOSUB | REG_ICASE)) {
+		snprintf(top->message, sizeof(top->message), "'%s' is no regular expression", text);
+		return 0; /* the filter stays */
+	}
 	if (top->has_symbol)
 		regfree(&top->symbol);
-	top->has_symbol = false;
-	top->counts.symbol = NULL;
-	if (*text) {
-		if (regcomp(&top->symbol, text, REG_EXTENDED | REG_NOSUB | REG_ICASE)) {
-			snprintf(top->message, sizeof(top->message),
-				 "'%s' is no regular expression", text);
-			return 0;
-		}
-		top->has_symbol = true;
-		top->counts.symbol = &top->symbol;
-	}
+	top->has_symbol = *text;
+	if (top->has_symbol)
+		top->symbol = symbol;
+	top->counts.symbol = top->has_symbol ? &top->symbol : NULL;
 	return live_counts_again(&top->counts);
 }
 

@@ -409,8 +409,9 @@ int debug_info_find(struct debug_info *info, uint64_t address, struct inline_cal
 
 uint64_t debug_info_size(const struct debug_info *info)
 {
-	return info->sections_size + interval_map_size(&info->index.map) +
-	       interval_map_size(&info->index.shared) + info->tables_size;
+	return info->sections_size + (info->index.n_units + 1) * sizeof(*info->units) +
+	       interval_map_size(&info->index.map) + interval_map_size(&info->index.shared) +
+	       info->tables_size;
 }
 
 const struct debug_info_refused *debug_info_refused(const struct debug_info *info)

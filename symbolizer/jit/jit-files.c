@@ -127,7 +127,7 @@ static int read_piece(struct jit_files *files, struct jit_reader *reader, uint64
 		of_dump = jitdump_read(&files->dump, files->dump_file.fd, most);
 	if (files->map_file.fd >= 0)
 		of_map = perf_map_read(&files->map, files->map_file.fd, most);
-	if (of_dump)
+	if (of_dump > 0)
 		++*count(reader, "jitdump-damaged");
 	count_records(files, reader);
 	if (of_map < 0)
