@@ -288,7 +288,7 @@ static bool find_fp(struct table_walk *walk, const struct unwind_rule *rule, uin
 		return true;
 	case UNWIND_VALUE_UNDEFINED:
 		walk->knows_fp = false;
-		walk->without_fp = WIRE_stack_end_BAD_UNWIND_INFO;
+		walk->without_fp = WIRE_stack_end_TRUNCATED; /* as elfutils ends there */
 		return true;
 	case UNWIND_VALUE_AT_CFA:
 		load_fp(walk, cfa + rule->fp_offset);

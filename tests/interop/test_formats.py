@@ -4,10 +4,12 @@
 pprof is Go's own; OTLP is read by its official schema; the Firefox file by the Firefox Profiler's
 command line; speedscope's in test_page.py, as it needs a browser.
 """
+import contextlib
 import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import unittest
@@ -105,9 +107,20 @@ class Formats(pipeline.RecordingTest):
         cli = npm.fetch("@firefox-devtools/profiler-cli", FETCHED)
         program = cli / json.loads((cli / "package.json").read_text())["bin"]["profiler-cli"]
         environment = dict(os.environ, HOME=str(self.directory))
-        done = subprocess.run([node, program, "load", self.files["firefox.json"]], text=True,
-                              capture_output=True, env=environment)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+        def is_loaded():
+            """It gives its daemon half a second to start, and asks to be called again if that was not enough."""
+            first = ["nice", "-n", "-19"] if os.geteuid() == 0 else []
+            done = subprocess.run([*first, node, program, "load", self.files["firefox.json"]], text=True,
+                                  capture_output=True, env=environment)
+            if done.returncode and (late := re.search(r"still starting.*\bpid (\d+)", done.stderr + done.stdout, re.S)):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(int(late[1]), signal.SIGKILL)
+                return False
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            return True
+
+        pipeline.wait_for(is_loaded, "the profiler's daemon")
         told = subprocess.run([node, program, "thread", "functions"], text=True, env=environment,
                               stdout=subprocess.PIPE).stdout
         subprocess.run([node, program, "stop"], env=environment, capture_output=True)

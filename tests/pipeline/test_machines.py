@@ -78,7 +78,7 @@ class MachinesTest(pipeline.PipelineTest):
         return subprocess.run([pipeline.program(name), *arguments], input=data, capture_output=True,
                               timeout=pipeline.PATIENCE_S)
 
-    @unittest.skipUnless(shutil.which(COMPILER), f"{COMPILER} is not there")
+    @unittest.skipUnless(shutil.which(COMPILER), f"{COMPILER} {pipeline.NOT_INSTALLED}")
     def test_a_stream_of_aarch64_is_unwound_and_named(self):
         data = Program(self.directory).stream()
         for stage, *arguments in [["live-unwinder", "--no-cache"], ["symbolizer"]]:
