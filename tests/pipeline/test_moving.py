@@ -27,7 +27,7 @@ class Moved(pipeline.RecordingTest):
         leaves = Counter()
         for names, n in streams.folded_stacks(ended[-1].output.decode()):
             user = [name for name in names[1:] if not name.endswith("_[k]")]
-            if user and user[-1].endswith("_inner"):
+            if names[0] != "away" and user and user[-1].endswith("_inner"):
                 leaves[names[0], user[-1]] += n
         return leaves
 

@@ -96,10 +96,20 @@ static void map_second(void)
 	map_at(first.start, &second, 0, first.size, MAP_PRIVATE);
 }
 
+/*
+ * The kernel reports no move. Until the next comparison with /proc, 50 ms later at most, the code
+ * has its old name (docs/design/limits.md).
+ */
+static void run_until_noticed(void)
+{
+	run("away", 200);
+}
+
 static void move_and_stay(void)
 {
 	check(mremap(second.start, second.size, second.size,
 		     MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, first.start) == first.start);
+	run_until_noticed();
 	run("beta", 700);
 }
 
@@ -107,6 +117,7 @@ static void move_part(void)
 {
 	check(mremap(second.start + (inner - first.start), PAGE, PAGE,
 		     MREMAP_MAYMOVE | MREMAP_FIXED, inner) == inner);
+	run_until_noticed();
 	run("alpha-beta", 700);
 }
 
