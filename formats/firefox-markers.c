@@ -15,7 +15,7 @@ void firefox_markers_put_schemas(FILE *out)
 	      "\"data\":["
 	      "{\"key\":\"reason\",\"label\":\"Waited for\",\"format\":\"string\","
 	      "\"searchable\":true},"
-	      "{\"key\":\"waker\",\"label\":\"Until woken by\",\"format\":\"string\","
+	      "{\"key\":\"waker\",\"label\":\"Woken by\",\"format\":\"string\","
 	      "\"searchable\":true},"
 	      "{\"key\":\"standsFor\",\"label\":\"Stands for\",\"format\":\"nanoseconds\"}]},"
 	      "{\"name\":\"Mark\",\"display\":[\"marker-chart\",\"marker-table\"],"

@@ -167,7 +167,7 @@ static int write_file(const struct export *export)
 }
 
 const struct format format_folded = {
-	.lacks = "times, losses, source lines, and which binary a function is in",
+	.lacks = "times, losses, source lines and the binary of each function",
 	.is_of_counts = true,
 	.write = write_file,
 };

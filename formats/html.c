@@ -539,7 +539,7 @@ static int write_file(const struct export *export)
 }
 
 const struct format format_html = {
-	.lacks = "source lines, and which CPU a sample is of",
+	.lacks = "source lines and the CPU of each sample",
 	.keeps_history = true,
 	.wants = RECORDER_LOSSES | RECORDER_MARKS | RECORDER_COUNTERS,
 	.write = write_file,

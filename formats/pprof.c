@@ -414,7 +414,7 @@ static int write_file(const struct export *export)
 }
 
 const struct format format_pprof = {
-	.lacks = "the times of samples and losses",
+	.lacks = "times of samples and losses",
 	.wants = RECORDER_LOSSES,
 	.write = write_file,
 };

@@ -155,7 +155,7 @@ static int write_file(const struct export *export)
 }
 
 const struct format format_speedscope = {
-	.lacks = "idle time between a thread's samples, and source lines",
+	.lacks = "source lines and idle time between a thread's samples",
 	.wants = RECORDER_LOSSES,
 	.write = write_file,
 };

@@ -188,7 +188,7 @@ function readProfile(bytes) {
 	const size = new DataView(bytes.buffer).getUint32(0, true);
 	const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + size)));
 	if (header.format !== FORMAT)
-		throw new Error("it was written by another version of stackpipe");
+		throw new Error("another version of stackpipe wrote it; convert both recordings with one version");
 	const numbers = new Numbers(bytes, 4 + size);
 	const strings = header.strings;
 	const functions = readFunctions(numbers, header.functions);

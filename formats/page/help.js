@@ -3,16 +3,16 @@
 /** [meaning, colours] of each kind of function in the page. */
 function legendOf(profile, hasBase) {
 	if (hasBase)
-		return [["more than before", [changeColor(0.8)]], ["less", [changeColor(-0.8)]], ["the same", [changeColor(0)]]];
+		return [["more than before", [changeColor(0.8)]], ["less than before", [changeColor(-0.8)]], ["unchanged", [changeColor(0)]]];
 	const { kind, module } = profile.functions, there = new Set(kind);
 	const hues = [...new Set(module.filter((_, i) => kind[i] === KIND.USER || kind[i] === KIND.INLINED))].map(hashHue);
 	const [a = 0, b = a, c = b] = hues;
 	const all = [
-		[KIND.USER, "functions, a colour for each binary", [a, b, c].map(hue => kindColor(KIND.USER, hue))],
-		[KIND.INLINED, "inlined", [kindColor(KIND.INLINED, a)]],
-		[KIND.JIT, "made by a JIT compiler", [kindColor(KIND.JIT)]],
+		[KIND.USER, "functions, one colour per binary", [a, b, c].map(hue => kindColor(KIND.USER, hue))],
+		[KIND.INLINED, "inlined functions", [kindColor(KIND.INLINED, a)]],
+		[KIND.JIT, "JIT-compiled code", [kindColor(KIND.JIT)]],
 		[KIND.KERNEL, "kernel", [kindColor(KIND.KERNEL)]],
-		[KIND.CUT, "why a stack is cut", [kindColor(KIND.CUT)]],
+		[KIND.CUT, "why a stack is incomplete", [kindColor(KIND.CUT)]],
 	];
 	return all.filter(([each]) => there.has(each)).map(([, text, colors]) => [text, colors]);
 }
@@ -32,8 +32,8 @@ function fillLegend(list, legend) {
 function showLegends(profile, hasBase) {
 	const legend = legendOf(profile, hasBase);
 	fillLegend($("legend-line"), legend);
-	fillLegend($("legend"), [...legend, ["what the search matches", [getComputedStyle(document.documentElement).getPropertyValue("--mark")]],
-		["processes, threads", [groupColor()]]]);
+	fillLegend($("legend"), [...legend, ["search matches", [getComputedStyle(document.documentElement).getPropertyValue("--mark")]],
+		["processes and threads", [groupColor()]]]);
 }
 
 function fillEnds(header) {

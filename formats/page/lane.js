@@ -38,8 +38,8 @@ class Lane {
 				context.moveTo(x, y);
 		});
 		context.stroke();
-		this.canvas.setAttribute("aria-label", `${category}, ${name} (${description}) over time: at most ${lanePrecision(most)}`);
-		this.canvas.title = `at most ${lanePrecision(most)} (${description})`;
+		this.canvas.setAttribute("aria-label", `${category}, ${name} (${description}) over time: maximum ${lanePrecision(most)}`);
+		this.canvas.title = `maximum ${lanePrecision(most)} (${description})`;
 	}
 
 	/** Shows the last value before the pointer's time. */

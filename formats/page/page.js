@@ -77,7 +77,7 @@ function comparison(tree) {
 		factor: isShare && tree.baseTotal[0] ? tree.total[0] / tree.baseTotal[0] : 1,
 		change: isShare ? (now, before) => now / all - before / baseAll : (now, before) => now - before,
 		text: isShare ? signedShare : signedAmount,
-		ofWhat: isShare ? " of all" : "",
+		ofWhat: isShare ? " of the total" : "",
 	};
 }
 
@@ -105,8 +105,8 @@ function tellRange() {
 	if (!timeline.range)
 		return "";
 	if (!page.selection.range)
-		return `${from} to ${to} (double click: all)`;
-	return `alive at ${to}, compared with ${from}: ${signedNumber(page.tree.total[0] - page.tree.baseTotal[0])} ${aliveUnit()} (double click: all)`;
+		return `${from} to ${to} (double-click to clear)`;
+	return `alive at ${to}, compared with ${from}: ${signedNumber(page.tree.total[0] - page.tree.baseTotal[0])} ${aliveUnit()} (double-click to clear)`;
 }
 
 function showView() {
@@ -145,9 +145,9 @@ function tellCounts() {
 	if (header.heap) {
 		$("counts").textContent = `${number(header.heap_events)} allocations and frees · ${number(page.tree.total[0])} ${unit()}`
 			+ (header.heap_sampled ? " (estimated from samples)" : "");
-		$("warning").textContent = [header.incomplete ? "INCOMPLETE: the stream was cut." : "",
-			header.heap_lost ? `TAINTED: ${number(header.heap_lost)} allocations or frees were lost; what seems to be alive may not be.` : "",
-			header.heap_forged ? `NOT TO BE BELIEVED: ${header.heap_forged} wrote to the memory by which its heap is told; whatever it is part of may be wrong, from the beginning on.` : ""].join(" ").trim();
+		$("warning").textContent = [header.incomplete ? "INCOMPLETE: the stream was cut short." : "",
+			header.heap_lost ? `TAINTED: ${number(header.heap_lost)} allocations or frees were lost; the amounts alive may be wrong.` : "",
+			header.heap_forged ? `UNTRUSTED: ${header.heap_forged} overwrote the memory through which its allocations are recorded; every amount that includes it may be wrong, from the start.` : ""].join(" ").trim();
 		$("warning").hidden = !$("warning").textContent;
 		return;
 	}
@@ -156,13 +156,13 @@ function tellCounts() {
 	tellCut(header);
 	const warnings = [];
 	if (header.incomplete)
-		warnings.push("INCOMPLETE: the stream was cut.");
+		warnings.push("INCOMPLETE: the stream was cut short.");
 	if (header.lost)
 		warnings.push(`${number(header.lost)} samples were lost.`);
 	if (header.left_out)
 		warnings.push(`${number(header.left_out)} samples were left out.`);
 	if (header.ends["more-stacks-than-fit"])
-		warnings.push(`${number(header.ends["more-stacks-than-fit"])} samples have no stack here: more stacks than fit.`);
+		warnings.push(`${number(header.ends["more-stacks-than-fit"])} samples have no stack here: there were too many distinct stacks.`);
 	$("warning").textContent = warnings.join(" ");
 	$("warning").hidden = !warnings.length;
 }
@@ -210,7 +210,7 @@ function describe(graph, node) {
 	const all = page.tree.total[0];
 	let text = `${fn >= 0 ? nameOf(tree.functions, fn) : tree.name(node)}: ${amount(tree.total[node])}, ${share(tree.total[node], all)}`;
 	if (tree.self[node])
-		text += `, itself ${share(tree.self[node], all)}`;
+		text += `, self ${share(tree.self[node], all)}`;
 	if (graph.compare)
 		text += `, ${graph.compare.text(graph.compare.change(tree.total[node], tree.baseTotal[node]))}${graph.compare.ofWhat}`;
 	if (fn >= 0 && tree.functions.module[fn])
@@ -278,7 +278,7 @@ function search() {
 		pattern = text === "" ? null : new RegExp(text, "iu");
 	} catch (error) {
 		$("search").setCustomValidity(error.message);
-		$("matched").textContent = "no regular expression";
+		$("matched").textContent = "invalid regular expression";
 	}
 	page.matches = pattern && Uint8Array.from(page.tree.functions.name, name => pattern.test(name) ? 1 : 0);
 	if (pattern)
@@ -382,7 +382,7 @@ async function readBase(data, name) {
 		page.base = readProfile(await unpack(data));
 		return true;
 	} catch (error) {
-		$("status").textContent = `${name} cannot be compared: ${error.message}.`;
+		$("status").textContent = `Cannot compare with ${name}: ${error.message}.`;
 		return false;
 	}
 }
@@ -390,7 +390,7 @@ async function readBase(data, name) {
 async function compareWith(file) {
 	const found = findData(await file.text());
 	if (!found) {
-		$("status").textContent = `${file.name} is no page of stackpipe.`;
+		$("status").textContent = `Cannot compare with ${file.name}: it is not a stackpipe page.`;
 		return;
 	}
 	if (await readBase(found, file.name))
@@ -488,7 +488,7 @@ function fillUnits() {
 async function begin() {
 	setTheme(preferredTheme());
 	if (!window.DecompressionStream)
-		throw new Error("this browser is too old: it has no DecompressionStream (Chrome 80, Firefox 113, Safari 16.4)");
+		throw new Error("this browser lacks DecompressionStream; use Chrome 80, Firefox 113, Safari 16.4 or later");
 	page.profile = readProfile(await unpack($("data").textContent));
 	const { header } = page.profile;
 	const rate = header.rate ? ` at ${number(header.rate)} Hz for ${(header.duration_us / 1e6).toFixed(1)} s` : "";
@@ -512,11 +512,11 @@ async function begin() {
 	fillThreads();
 	refresh();
 	const base = document.getElementById("base-data");
-	if (base && await readBase(base.textContent, "The page of --base"))
+	if (base && await readBase(base.textContent, "the page given with --base"))
 		refresh();
 }
 
 begin().catch(error => {
 	$("warning").hidden = false;
-	$("warning").textContent = `This page cannot be shown: ${error.message}`;
+	$("warning").textContent = `Cannot show this page: ${error.message}.`;
 });

@@ -75,7 +75,7 @@ class Table {
 		list.sort((a, b) => keys[this.sortBy](a, b) || a - b);
 		this.element.querySelector(".change").hidden = !compare;
 		this.element.caption.textContent = list.length > ROWS_SHOWN
-			? `The first ${ROWS_SHOWN} of ${number(list.length)} functions: search to see others` : `${number(list.length)} functions`;
+			? `First ${ROWS_SHOWN} of ${number(list.length)} functions; search to find the others` : `${number(list.length)} functions`;
 		this.body.replaceChildren(...list.slice(0, ROWS_SHOWN).map(fn => this.row(fn, all, change)));
 	}
 

@@ -69,7 +69,7 @@ class Timeline {
 			this.columns[column] = Math.max(this.columns[column], bytes);
 		});
 		this.canvas.setAttribute("aria-label",
-			`Bytes alive over ${(timeline.bytes.length * header.interval_ns / 1e9).toFixed(2)} s, at most ${this.columns.reduce((a, b) => Math.max(a, b), 0)}`);
+			`Bytes alive over ${(timeline.bytes.length * header.interval_ns / 1e9).toFixed(2)} s, maximum ${this.columns.reduce((a, b) => Math.max(a, b), 0)}`);
 		this.draw();
 	}
 

@@ -8,7 +8,7 @@ enum { N_OWN = 2 };
 int syscap_counters_begin(struct syscap_counters *counters, uint64_t time)
 {
 	const struct syscap_counter own[N_OWN] = {
-		{ "Sampler", "Lost Samples", "Events that the kernel had no room for", 1 },
+		{ "Sampler", "Lost Samples", "Events lost because a ring was full", 1 },
 		{ "Sampler", "Incomplete Stacks", "Stacks that do not reach their outermost frame",
 		  2 },
 	};

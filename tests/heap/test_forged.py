@@ -10,7 +10,7 @@ import pipeline
 
 WAYS = ("size", "total", "tomorrow", "sampling", "lost", "untrue", "none", "back", "ahead", "unheard", "nested", "count")
 FORGER = heap.PROGRAMS / "heap-forger"
-SAID = "NOT TO BE BELIEVED"
+SAID = "UNTRUSTED"
 MARK = "heap-forger [forged-heap]"
 
 

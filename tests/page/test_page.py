@@ -21,6 +21,7 @@ BUILD = Path(os.environ["STACKPIPE_BUILD"])
 FETCHED = SOURCE.parent.parent / "build" / "interop"  # for all build directories
 WAITS = BUILD / "tests" / "pipeline" / "waits"
 BUSY = [sys.executable, "-c", "import json\nfor i in range(300): json.dumps(list(range(20000)))"]
+OTHER_VERSION = "another version of stackpipe wrote it; convert both recordings with one version."
 SHOWN = 12  # rows of what was waited for
 HOSTILE = [
     "</script><script>document.title='taken'</script>",
@@ -71,7 +72,7 @@ class Page(pipeline.RecordingTest):
         share = float(seen["matched"].split()[0])
         self.assertTrue(50 < share <= 100, seen["matched"])
         self.assertTrue(seen["searched"])
-        self.assertEqual(seen["badSearch"], "no regular expression")
+        self.assertEqual(seen["badSearch"], "invalid regular expression")
         self.assertTrue(seen["rows"][0][0].startswith(seen["subject"]))
         self.assertEqual(seen["callers"], seen["callees"])
         self.assertGreater(seen["zoomed"], 0)
@@ -260,7 +261,7 @@ class Page(pipeline.RecordingTest):
         seen = drive("help", page)
         self.assertEqual(seen["errors"], [])
         self.assertRegex(seen["title"], r"^waits on \S+: ")
-        self.assertTrue({"kernel", "functions, a colour for each binary"} <= set(seen["legend"]), seen)
+        self.assertTrue({"kernel", "functions, one colour per binary"} <= set(seen["legend"]), seen)
         self.assertEqual((seen["isOpen"], seen["isClosed"]), (True, True))
         for text in "Backspace", "goes to the next match", "kernel", *(end for end, _ in seen["ends"]):
             self.assertIn(text, seen["help"])
@@ -279,8 +280,8 @@ class Page(pipeline.RecordingTest):
         page = self.write_page("main;_start;slow 10\n", "page.html", "--base", other)
         seen = drive("versions", page, other)
         self.assertEqual(seen["errors"], [])
-        self.assertEqual(seen["status"], ["The page of --base cannot be compared: it was written by another version of stackpipe.",
-                                          "other.html cannot be compared: it was written by another version of stackpipe."])
+        self.assertEqual(seen["status"], ["Cannot compare with the page given with --base: " + OTHER_VERSION,
+                                          "Cannot compare with other.html: " + OTHER_VERSION])
         self.assertEqual((seen["samples"], seen["compared"]), ([10, 10], False))
 
     def test_speedscope_opens_its_file(self):
