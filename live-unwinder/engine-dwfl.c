@@ -17,6 +17,7 @@
 #include "common/base/pair-map.h"
 #include "common/unwind/unwind-source.h"
 #include "live-unwinder/engine-dwfl.h"
+#include "live-unwinder/engines.h"
 #include "live-unwinder/stack-end.h"
 
 enum {
@@ -461,3 +462,46 @@ void engine_dwfl_unwind(struct engine_dwfl *engine, struct unwinding *unwinding)
 	if (!unwinding->end)
 		unwinding->end = WIRE_stack_end_NO_UNWIND_INFO;
 }
+
+/* As struct engine has it. */
+static int new_engine(const struct engine_sources *sources, void **ret)
+{
+	struct engine_dwfl *engine;
+	int r = engine_dwfl_new(sources->files, &engine);
+
+	if (r == 0)
+		*ret = engine;
+	return r;
+}
+
+static void free_engine(void *state)
+{
+	engine_dwfl_free(state);
+}
+
+static unsigned int unwind(void *state, struct unwinding *unwinding)
+{
+	engine_dwfl_unwind(state, unwinding);
+	return ENGINE_ANSWERED;
+}
+
+static void forget_process(void *state, struct process *process)
+{
+	engine_dwfl_forget(state, process);
+}
+
+static void forget_image(void *state, uint64_t image)
+{
+	engine_dwfl_forget_image(state, image);
+}
+
+const struct engine engine_of_elfutils = {
+	.name = "dwfl",
+	.left_to = "left-to-dwfl",
+	.is_of_host = true,
+	.new = new_engine,
+	.free = free_engine,
+	.unwind = unwind,
+	.forget_process = forget_process,
+	.forget_image = forget_image,
+};

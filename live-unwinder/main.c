@@ -21,19 +21,13 @@ enum {
 
 static error_t parse_engine(const char *name, struct argp_state *state)
 {
-	static const char *const names[] = {
-		[UNWINDER_AUTO] = "auto",
-		[UNWINDER_TABLE] = "table",
-		[UNWINDER_DWFL] = "dwfl",
-	};
 	struct live_unwinder *self = state->input;
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strcmp(name, names[i])) {
-			self->engine = i;
-			return 0;
-		}
-	stage_usage_error(state, "--engine takes auto, table or dwfl, not '%s'", name);
+	self->engines.first = 0;
+	self->has_chosen_engine = strcmp(name, "auto");
+	if (self->has_chosen_engine && !engines_find(name, &self->engines.first))
+		stage_usage_error(state, "--engine takes auto, table or dwfl, not '%s'", name);
+	return 0;
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -71,7 +65,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (self->verify.dump_path && !self->verify.every)
 			stage_usage_error(state, "--verify-dump needs --verify");
-		if (self->user_rules_path && self->engine == UNWINDER_DWFL)
+		if (self->user_rules_path && !engines_first(&self->engines)->takes_user_rules)
 			stage_usage_error(state, "--unwind-rules goes with --engine=auto or table");
 		return 0;
 	default:

@@ -14,10 +14,7 @@ static void forget_process(struct process *process, void *arg)
 {
 	struct live_unwinder *self = arg;
 
-	if (self->dwfl)
-		engine_dwfl_forget(self->dwfl, process);
-	if (self->table)
-		engine_table_forget(self->table, process);
+	engines_forget_process(&self->engines, process);
 }
 
 /* 0, or -ECANCELED after an error message. */
@@ -44,21 +41,12 @@ static int read_user_rules(struct stage *stage, struct live_unwinder *self)
 	return -ECANCELED;
 }
 
-static int start_tables(struct stage *stage, struct live_unwinder *self,
-			const struct wire_hello *hello)
+static int start_engines(struct stage *stage, struct live_unwinder *self,
+			 const struct wire_hello *hello)
 {
-	static const char *const outcomes[ENGINE_TABLE_OUTCOMES] = {
-		[ENGINE_TABLE_E_RULE] = "rule",
-		[ENGINE_TABLE_E_REGISTER] = "register",
-		[ENGINE_TABLE_E_BAD] = "bad-unwind-info",
-		[ENGINE_TABLE_E_PENDING] = "no-table",
-	};
+	const struct engine_sources sources = { &self->files, &self->tables };
 
 	self->stack_asked = hello->stack_size;
-	self->n_by_table = counters_get(&stage->counters, "engine", "table");
-	self->n_by_dwfl = counters_get(&stage->counters, "engine", "dwfl");
-	for (size_t i = ENGINE_TABLE_OK + 1; i < ENGINE_TABLE_OUTCOMES; i++)
-		self->n_left[i] = counters_get(&stage->counters, "left-to-dwfl", outcomes[i]);
 	if (self->keeps_tables)
 		table_cache_open(&self->cache);
 	/*
@@ -66,7 +54,7 @@ static int start_tables(struct stage *stage, struct live_unwinder *self,
 	 * rules hold from an image's first sample on.
 	 */
 	table_store_init(&self->tables, &self->files, &self->cache,
-			 self->engine == UNWINDER_TABLE || self->files.client.fd < 0 ||
+			 self->has_chosen_engine || self->files.client.fd < 0 ||
 					 self->user_rules_path || self->arch != arch_host()
 				 ? TABLE_STORE_WAIT
 				 : TABLE_STORE_DO_WITHOUT);
@@ -75,7 +63,7 @@ static int start_tables(struct stage *stage, struct live_unwinder *self,
 	/* In a replayed file these two times were not taken at exactly the same moment. */
 	if (hello->start_unix_time && self->files.client.has_server)
 		self->files.unix_time_ahead = hello->start_unix_time - hello->start_time;
-	return engine_table_new(&self->tables, &self->table);
+	return engines_init(&self->engines, &sources, &stage->counters);
 }
 
 static int verify_result(const struct stage *stage, const struct live_unwinder *self, int r)
@@ -107,7 +95,8 @@ static int find_arch(struct stage *stage, struct live_unwinder *self,
 		stage_error(stage, "the stream was recorded on another kind of machine");
 		return -ECANCELED;
 	}
-	if (self->arch == arch_host() || (self->engine != UNWINDER_DWFL && !self->verify.every))
+	if (self->arch == arch_host() || (!engines_first(&self->engines)->is_of_host &&
+					  !(self->verify.every && engines_reference()->is_of_host)))
 		return 0;
 	stage_error(stage,
 		    "elfutils cannot unwind what was recorded on %s here: leave out "
@@ -141,9 +130,7 @@ int unwinder_start(struct stage *stage, void *data, struct wire_hello *hello)
 		stage_warn(stage, "whoever has the address of the image server is not it: files "
 				  "are opened by their paths");
 	if (r == 0)
-		r = engine_dwfl_new(&self->files, &self->dwfl);
-	if (r == 0)
-		r = start_tables(stage, self, hello);
+		r = start_engines(stage, self, hello);
 	return r < 0 ? r : start_verify(stage, self, hello);
 }
 
@@ -181,35 +168,16 @@ static bool is_being_executed(const struct unwinding *unwinding)
 				   unwinding_register(unwinding, unwinding->arch->pc));
 }
 
-/* Verifies every Nth answer of the tables by elfutils. 0 or -errno of the dump. */
-static int reference(struct live_unwinder *self, const struct unwinding *unwinding)
+/* 0 or -errno of the dump. */
+static int ask_engines(struct live_unwinder *self, struct unwinding *unwinding)
 {
 	struct unwinding other;
 
-	if (!verify_is_due(&self->verify))
+	if (!engines_unwind(&self->engines, unwinding) || !verify_is_due(&self->verify))
 		return 0;
 	other = verify_begin(&self->verify, unwinding);
-	engine_dwfl_unwind(self->dwfl, &other);
-	engine_table_cut(self->table, &other);
+	engines_unwind_by_reference(&self->engines, &other);
 	return verify_compare(&self->verify, &self->identity, unwinding, &other);
-}
-
-/* If tables lack any frame, elfutils unwinds the whole sample. 0 or -errno of the dump. */
-static int ask_engines(struct live_unwinder *self, struct unwinding *unwinding)
-{
-	if (self->engine != UNWINDER_DWFL) {
-		enum engine_table_outcome outcome = engine_table_unwind(self->table, unwinding);
-
-		if (outcome == ENGINE_TABLE_OK) {
-			++*self->n_by_table;
-			return reference(self, unwinding);
-		}
-		++*self->n_left[outcome];
-	}
-	++*self->n_by_dwfl;
-	engine_dwfl_unwind(self->dwfl, unwinding);
-	engine_table_cut(self->table, unwinding);
-	return 0;
 }
 
 /* For a stack in an unavailable file: only the sampled instruction is known. */
@@ -370,8 +338,7 @@ int unwinder_handle_image_exit(struct stage *stage, void *data, const void *view
 	const struct wire_image_exit *exit = view;
 
 	table_store_forget(&self->tables, exit->image);
-	engine_table_forget_image(self->table, exit->image);
-	engine_dwfl_forget_image(self->dwfl, exit->image);
+	engines_forget_image(&self->engines, exit->image);
 	forget_faults(self, exit->image);
 	return identity_handle_image_exit(stage, &self->identity, view);
 }
@@ -430,12 +397,11 @@ void unwinder_deinit(void *data)
 {
 	struct live_unwinder *self = data;
 
-	self->table = engine_table_free(self->table);
+	engines_deinit(&self->engines);
 	if (self->tables.files)
 		table_store_deinit(&self->tables);
 	user_rules_deinit(&self->user_rules);
 	table_cache_close(&self->cache);
-	self->dwfl = engine_dwfl_free(self->dwfl);
 	identity_deinit(&self->identity);
 	stack_file_deinit(&self->recording);
 	elf_cache_deinit(&self->files);

@@ -4,8 +4,7 @@
 
 #include "common/stream/identity.h"
 #include "common/elf/elf-cache.h"
-#include "live-unwinder/engine-dwfl.h"
-#include "live-unwinder/engine-table.h"
+#include "live-unwinder/engines.h"
 #include "live-unwinder/stack-file.h"
 #include "live-unwinder/verify.h"
 
@@ -14,16 +13,11 @@ enum {
 	UNWINDER_FAULTS_MAX = 1 << 20, /* (image, end reason) pairs with a cached counter */
 };
 
-enum unwinder_engine {
-	UNWINDER_AUTO,	/* tables; elfutils where they have no answer or are not ready */
-	UNWINDER_TABLE, /* the same, but samples wait for tables */
-	UNWINDER_DWFL,	/* elfutils alone */
-};
-
 struct live_unwinder {
 	struct identity identity;
 	const struct arch *arch; /* of the stream's machine */
-	enum unwinder_engine engine;
+	struct engines engines;
+	bool has_chosen_engine; /* by --engine: samples wait for what it needs */
 	size_t n_frames_max;
 	uint32_t stack_asked; /* bytes per sample, from the hello */
 	struct elf_cache files;
@@ -33,15 +27,11 @@ struct live_unwinder {
 	const char *user_rules_path; /* user rules file, or NULL */
 	struct user_rules user_rules;
 	struct table_store tables;
-	struct engine_table *table;
-	struct engine_dwfl *dwfl;
 	struct verify verify;
 	struct wire_frame *frames; /* kernel and user frames */
 	/* Counters of the stage. */
 	uint64_t *n_ends[WIRE_STACK_ENDS_MAX]; /* by enum wire_stack_end */
 	struct pair_map faults;		       /* (image, end) → counter of such stacks */
-	uint64_t *n_by_table, *n_by_dwfl;
-	uint64_t *n_left[ENGINE_TABLE_OUTCOMES]; /* to elfutils, by enum engine_table_outcome */
 };
 
 /* Callbacks of stage.h; `data` is a struct live_unwinder. */
