@@ -139,9 +139,9 @@ int heap_add_lost(struct heap *heap, const struct wire_heap_lost *lost,
 		  const struct process *process);
 
 /* What to say of them, with their names. */
-#define HEAP_FORGED                                                                                  \
-	"NOT TO BE BELIEVED: %s wrote to the memory by which its heap is told; whatever it is part " \
-	"of may be wrong, from the beginning on"
+#define HEAP_FORGED                                                                                \
+	"UNTRUSTED: %s wrote to the memory through which its heap is recorded; every number that " \
+	"includes it may be wrong, from the beginning on"
 
 /* Whether nothing of a process's heap can be believed, and which ones that is true of. */
 bool heap_is_forged(const struct heap *heap, uint64_t process);
