@@ -130,9 +130,9 @@ int heap_add_lost(struct heap *heap, const struct wire_heap_lost *lost,
 		  const struct process *process);
 
 /* Format of the warning about forgers; its argument is heap_forgers_text(). */
-#define HEAP_FORGED                                                                                    \
-	"UNTRUSTED: %s overwrote the memory through which its allocations are recorded; every amount " \
-	"that includes it may be wrong, from the start"
+#define HEAP_FORGED                                                                                \
+	"UNTRUSTED: %s wrote to the memory through which its heap is recorded; every number that " \
+	"includes it may be wrong, from the beginning on"
 
 /* Whether a process's heap data is untrusted, and the names of such processes. */
 bool heap_is_forged(const struct heap *heap, uint64_t process);

@@ -78,13 +78,13 @@ static int prepare_records(struct stage *stage, struct perf_source *self)
 	int r;
 
 	if (self->options.all)
-		stage_warn(stage, "each switch is told one by one, which costs several times as "
-				  "much: that needs CAP_BPF and Linux 6.0");
+		stage_warn(stage,
+			   "each context switch is recorded, which costs several times as much: "
+			   "grant CAP_BPF, on Linux 6.0 or later, to pair switches in the kernel");
 	if (!self->event_set.setup.waking_tracepoint ||
 	    tracepoint_find_field("sched", "sched_waking", "pid", &self->off_cpu.woken) < 0) {
-		stage_warn(stage,
-			   "who ends a wait is not told: that needs root, or CAP_PERFMON and "
-			   "tracefs (/sys/kernel/tracing), and the first PID namespace");
+		stage_warn(stage, "wake-ups are not recorded: they need root, or CAP_PERFMON and "
+				  "tracefs (/sys/kernel/tracing), in the initial PID namespace");
 		return 0;
 	}
 	self->off_cpu.has_wakeups = true;
@@ -111,10 +111,10 @@ static const char *why_not_emitted(int error)
 	switch (error) {
 	case -EINVAL:
 	case -E2BIG:
-		return "this kernel (before 5.1) does not tell of it";
+		return "this kernel (before 5.1) does not report it";
 	case -EACCES:
 	case -EPERM:
-		return "that needs CAP_PERFMON, or kernel.perf_event_paranoid of at most 0";
+		return "grant CAP_PERFMON, or set kernel.perf_event_paranoid to at most 0";
 	default:
 		return strerror(-error);
 	}
@@ -128,8 +128,8 @@ static int watch_kernel_code(struct stage *stage, struct perf_source *self)
 	if (r == 0 || r == -ENOMEM)
 		return r;
 	stage_warn(stage,
-		   "code that comes into the kernel from now on (BPF programs) has no names, or "
-		   "wrong ones: %s",
+		   "kernel code that is loaded from now on (BPF programs) has no names or wrong "
+		   "ones: %s",
 		   why_not_emitted(r));
 	return 0;
 }
@@ -243,7 +243,7 @@ static int put_filter(struct stage *stage, const struct sampled_event *event)
 		.time = stage->hello.start_time,
 		.severity = WIRE_severity_INFO,
 		.stage = wire_string(stage->program->name, 64),
-		.text = { text, snprintf(text, sizeof(text), "of %s only what passes: %s",
+		.text = { text, snprintf(text, sizeof(text), "samples of %s are filtered: %s",
 					 event->name, event->filter) },
 	};
 
@@ -328,9 +328,10 @@ int perf_source_begin(struct stage *stage, struct perf_source *self)
 	self->processes.uid_cost = PROCESSES_UID_COST_NS / self->event_set.n_cpus;
 	if (!proc_is_ours()) {
 		self->processes.proc = proc_view_absent;
-		stage_warn(stage,
-			   "/proc is of another PID namespace: processes that are there already "
-			   "have neither names nor mappings (unshare --mount-proc)");
+		stage_warn(
+			stage,
+			"/proc belongs to another PID namespace: processes that already run have "
+			"neither names nor mappings (use unshare --mount-proc)");
 	}
 	self->merge.last_time = self->start_time;
 	r = prepare_waits(stage, self);

@@ -45,18 +45,17 @@ static int take_back(struct perf_source *self, struct stage *stage, size_t cpu, 
 	int r = event_set_open_again(&self->event_set, cpu);
 
 	if (r < 0) {
-		stage_warn(stage, "CPU %d is online again, and cannot be sampled: %s",
+		stage_warn(stage, "CPU %d is online again but cannot be sampled: %s",
 			   self->event_set.cpus[cpu], strerror(-r));
 		return r == -ENOMEM ? r : 0;
 	}
 	hotplug->offline_since[cpu] = 0;
 	stage_miss(stage, "cpu-came-online", n);
-	stage_warn(
-		stage,
-		"CPU %d was offline from %.3f s on, and is sampled again from %.3f s on: in up to "
-		"%.3f s before that it may have done something",
-		self->event_set.cpus[cpu], seconds(self, since), seconds(self, now),
-		(now - looked_at) / 1e9);
+	stage_warn(stage,
+		   "CPU %d was offline from %.3f s on and is sampled again from %.3f s on: up to "
+		   "%.3f s of its activity before that may be missing",
+		   self->event_set.cpus[cpu], seconds(self, since), seconds(self, now),
+		   (now - looked_at) / 1e9);
 	return 0;
 }
 

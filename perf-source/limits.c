@@ -88,7 +88,7 @@ size_t limits_ring_bytes(struct stage *stage, const struct perf_source_options *
 	if (!options->ring_bytes)
 		return default_ring_bytes(options);
 	if (options->ring_bytes < least)
-		stage_warn(stage, "-m %zu is too little for stacks of %" PRIu32 " bytes: using %zu",
+		stage_warn(stage, "-m %zu is too small for stacks of %" PRIu32 " bytes: using %zu",
 			   options->ring_bytes, options->stack_size, least);
 	while (size * 2 <= options->ring_bytes)
 		size *= 2;
@@ -106,9 +106,9 @@ void limits_lower_rate(struct stage *stage, struct perf_source_options *options)
 
 	if (options->rate <= most)
 		return;
-	stage_warn(stage, "%" PRIu64 " Hz is more than %s: using %" PRIu64, options->rate,
-		   most < RATE_MAX ? "kernel.perf_event_max_sample_rate"
-				   : "leaves a program time for itself",
+	stage_warn(stage, "%" PRIu64 " Hz %s: using %" PRIu64, options->rate,
+		   most < RATE_MAX ? "exceeds kernel.perf_event_max_sample_rate"
+				   : "would leave programs little CPU time",
 		   most);
 	options->rate = most;
 }

@@ -13,41 +13,44 @@ enum { DEFAULT_RATE = 999, PIDS_MAX = 4096, DEFAULT_COUNTERS_MS = 500 };
 
 static const struct argp_option option_table[] = {
 	{ "all", 'a', NULL, 0,
-	  "Record all processes of the machine (the default), with a COMMAND as long as it runs",
-	  0 },
-	{ "pid", 'p', "PID[,PID]", 0, "Record these processes, and their children from now on", 0 },
-	{ "freq", 'F', "HZ", 0, "Take so many samples a second on each CPU (999; at most 20000)",
-	  0 },
+	  "Record all processes (default without COMMAND); with COMMAND, until it exits", 0 },
+	{ "pid", 'p', "PID[,PID]", 0,
+	  "Record these processes and the children that they create from now on", 0 },
+	{ "freq", 'F', "HZ", 0, "Sampling frequency per CPU (default 999, at most 20000)", 0 },
 	{ "frequency", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 0 },
 	{ "stack-size", 's', "BYTES", 0,
-	  "Copy so much of the stack at most (65528, which is all; where rings are small 32768; K is "
-	  "understood)",
+	  "Copy at most BYTES of user stack per sample, a multiple of 8 (default 65528, the "
+	  "maximum; 32768 where ring space is short; suffix K)",
 	  0 },
-	{ "duration", 'd', "SECONDS", 0, "Stop after so many seconds", 0 },
+	{ "duration", 'd', "SECONDS", 0,
+	  "Stop recording after SECONDS; fractions are allowed (default: no limit)", 0 },
 	{ "event", 'e', "EVENT[,EVENT]", 0,
-	  "Sample that (cycles, where there are none cpu-clock), a tracepoint GROUP:NAME, or a "
-	  "place in a program, uprobe:FILE:SYMBOL",
+	  "Events to sample: hardware or software events (default cycles; cpu-clock without a "
+	  "cycle counter or with --off-cpu), tracepoints GROUP:NAME, or functions of programs, "
+	  "uprobe:FILE:SYMBOL",
 	  0 },
 	{ "filter", KEY_FILTER, "FILTER", 0,
-	  "Take only such samples of the events of the -e before it: uid==1000, comm==cc1||comm==ld; for "
-	  "tracepoints in the kernel's own form",
+	  "Record only samples of the preceding -e that match (default: all): uid==1000, "
+	  "comm==cc1||comm==ld; tracepoints and uprobes take the kernel's filter syntax",
 	  0 },
 	{ "off-cpu", KEY_OFF_CPU, "US", OPTION_ARG_OPTIONAL,
-	  "Record waits, too: each of so many microseconds (100, more where there are very many) or longer "
-	  "with its stack, the time of the others added up by thread",
+	  "Also record waits: each one of at least US microseconds (default 100, raised while "
+	  "there are very many) with its stack; shorter waits are sampled, and summed by thread",
 	  0 },
 	{ "counters", KEY_COUNTERS, "MS", OPTION_ARG_OPTIONAL,
-	  "Record what the machine does, too, every so many milliseconds (500): CPUs, memory, disks, "
-	  "network, pressure",
+	  "Also record counters of the machine every MS milliseconds (default 500): CPUs, memory, "
+	  "disks, network, pressure",
 	  0 },
 	{ "marks", KEY_MARKS, "PATH", 0,
-	  "Make a socket there for marks of programs and scripts; a COMMAND has it as $STACKPIPE_MARKS",
+	  "Create a datagram socket at PATH for marks of programs and scripts; COMMAND gets PATH "
+	  "in $STACKPIPE_MARKS",
 	  0 },
 	{ "scheduler", KEY_SCHEDULER, NULL, 0,
-	  "Record which thread ran where and when, too, and how long processes live, as marks", 0 },
+	  "Also record, as marks, which thread ran on which CPU and when, and how long processes lived",
+	  0 },
 	{ "ring-size", 'm', "BYTES", 0,
-	  "Give the ring buffer of each CPU so many bytes (a second of samples, 4 to 32 MiB; K and M are "
-	  "understood)",
+	  "Size of each CPU's ring buffer (default: one second of samples, 4 to 32 MiB, or more "
+	  "with fewer than 8 CPUs; suffix K or M)",
 	  0 },
 	{ "buffer-size", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 0 },
 	{ 0 },
@@ -107,16 +110,17 @@ static const char *why_not_found(const char *event, int error)
 		case -EINVAL:
 			return ": write uprobe:FILE:SYMBOL";
 		case -ESRCH:
-			return ": its symbol tables define no such function";
+			return ": the file's symbol tables define no such function";
 		case -ENOEXEC:
-			return ": the file is no ELF file that could be read";
+			return ": the file is not a readable ELF file";
 		default:
-			return ": there is no such file, or it may not be read";
+			return ": the file does not exist or is not readable";
 		}
 	if (!strchr(event, ':'))
 		return "";
-	return error == -EACCES ? ": tracefs (/sys/kernel/tracing) is for root alone"
-				: ", or tracefs is not mounted at /sys/kernel/tracing";
+	return error == -EACCES ? ": only root can read tracefs (/sys/kernel/tracing)"
+				: ": no such tracepoint, or tracefs is not mounted at "
+				  "/sys/kernel/tracing";
 }
 
 static void add_event(struct perf_source_options *options, const char *text,
@@ -126,14 +130,16 @@ static void add_event(struct perf_source_options *options, const char *text,
 	int r;
 
 	if (options->n_events == SAMPLED_EVENTS_MAX)
-		stage_usage_error(state, "no more than %d events can be sampled together",
+		stage_usage_error(state, "at most %d events can be sampled together",
 				  SAMPLED_EVENTS_MAX);
 	r = sampled_event_find(text, &event);
 	if (r < 0)
-		stage_usage_error(state, "there is no event '%s'%s", text, why_not_found(text, r));
+		stage_usage_error(state, "unknown event '%s'%s", text, why_not_found(text, r));
 	for (size_t i = 0; i < options->n_events; i++)
 		if (!strcmp(options->events[i].name, event.name))
-			stage_usage_error(state, "two events would be called '%s'", event.name);
+			stage_usage_error(state,
+					  "two events have the name '%s': remove one of them",
+					  event.name);
 	options->events[options->n_events++] = event;
 }
 
@@ -163,13 +169,13 @@ static void check_filter(const char *text, struct argp_state *state)
 		stage_usage_error(state, "--filter takes at most %d terms",
 				  SAMPLE_FILTER_TERMS_MAX);
 	case -ENOENT:
-		stage_usage_error(state,
-				  "--filter: there is no such control group (version 2): '%s'", at);
+		stage_usage_error(state, "--filter: no such control group (cgroup v2): '%s'", at);
 	default:
-		stage_usage_error(state,
-				  "--filter takes 'pid==1', 'comm!=cc1', … with ',' (and) or '||' "
-				  "(or) between, not '%s'",
-				  at);
+		stage_usage_error(
+			state,
+			"--filter takes terms like 'pid==1' or 'comm!=cc1', joined by ',' "
+			"(and) or '||' (or), not '%s'",
+			at);
 	}
 }
 
@@ -198,15 +204,14 @@ static bool has_filter(const struct perf_source_options *options)
 static error_t check(struct perf_source_options *options, struct argp_state *state)
 {
 	if (!options->command && !strcmp(state->argv[state->argc - 1], "--"))
-		stage_usage_error(state, "there is no command behind '--'");
+		stage_usage_error(state, "'--' needs a command after it");
 	if (options->all && options->n_pids)
-		stage_usage_error(state, "-a and -p exclude each other");
+		stage_usage_error(state, "-a and -p are mutually exclusive");
 	if (options->default_filter && options->n_events)
-		stage_usage_error(state, "--filter comes behind the -e that it is for");
+		stage_usage_error(state, "--filter must come after the -e that it applies to");
 	if (has_filter(options) && options->has_waits)
-		stage_usage_error(state,
-				  "--filter and --off-cpu exclude each other: waits are those "
-				  "of all threads");
+		stage_usage_error(state, "--filter and --off-cpu are mutually exclusive: waits are "
+					 "recorded for all threads");
 	options->all |= !options->n_pids && !options->command;
 	return 0;
 }
@@ -223,27 +228,31 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'p':
 		if (!parse_pids(arg, options))
-			stage_usage_error(state, "-p takes process ids with ',' between, not '%s'",
+			stage_usage_error(state, "-p takes process IDs separated by ',', not '%s'",
 					  arg);
 		return 0;
 	case 'F':
 		if (!parse_number(arg, 1, 1e6, "", &number))
 			stage_usage_error(
 				state,
-				"-F takes a rate from 1 Hz on (more than 20000 is lowered), not '%s'",
+				"-F takes a rate from 1 to 1000000 Hz (rates above 20000 are lowered), not "
+				"'%s'",
 				arg);
 		options->rate = number;
 		return 0;
 	case 's':
 		if (!parse_number(arg, 8, PERF_RECORD_STACK_MAX, "K", &number) ||
 		    (uint64_t)number % 8)
-			stage_usage_error(state, "-s takes a multiple of 8 up to %d, not '%s'",
+			stage_usage_error(state,
+					  "-s takes a multiple of 8 bytes, at most %d, not '%s'",
 					  PERF_RECORD_STACK_MAX, arg);
 		options->stack_size = number;
 		return 0;
 	case 'd':
 		if (!parse_real(arg, 1e-3, 1e9, "", &number))
-			stage_usage_error(state, "-d takes seconds, not '%s'", arg);
+			stage_usage_error(state,
+					  "-d takes a number of seconds, at least 0.001, not '%s'",
+					  arg);
 		options->duration = number * NANOSECONDS_A_SECOND;
 		return 0;
 	case 'e':
@@ -254,8 +263,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_OFF_CPU:
 		if (arg && !parse_number(arg, 1, WAIT_THRESHOLD_MAX_NS / 1000, "", &number))
-			stage_usage_error(state,
-					  "--off-cpu takes microseconds from 1 to %d, not '%s'",
+			stage_usage_error(state, "--off-cpu takes 1 to %d microseconds, not '%s'",
 					  WAIT_THRESHOLD_MAX_NS / 1000, arg);
 		options->has_waits = true;
 		if (arg)
@@ -264,8 +272,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_COUNTERS:
 		if (arg && !parse_number(arg, 10, 60000, "", &number))
 			stage_usage_error(
-				state, "--counters takes milliseconds from 10 to 60000, not '%s'",
-				arg);
+				state, "--counters takes 10 to 60000 milliseconds, not '%s'", arg);
 		options->counter_interval =
 			(arg ? number : DEFAULT_COUNTERS_MS) * NANOSECONDS_A_MILLISECOND;
 		return 0;
@@ -277,7 +284,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'm':
 		if (!parse_number(arg, 4096, 1UL << 31, "KM", &number))
-			stage_usage_error(state, "-m takes bytes, not '%s'", arg);
+			stage_usage_error(state, "-m takes a size from 4K to 2048M, not '%s'", arg);
 		options->ring_bytes = number;
 		return 0;
 	case ARGP_KEY_ARGS:
@@ -309,7 +316,7 @@ int main(int argc, char **argv)
 	static const struct stage_program program = {
 		.name = "perf-source",
 		.arguments = "[-- COMMAND ARG…]",
-		.summary = "Samples the programs of this machine, with registers and stacks.",
+		.summary = "Samples running programs, with their registers and stacks.",
 		.role = STAGE_SOURCE,
 		.self_size = sizeof(struct perf_source),
 		.options = option_table,

@@ -117,27 +117,28 @@ static void emit(struct perf_source *self, struct stage *stage, uint64_t n, uint
 		stage_warn(
 			stage,
 			"%" PRIu64 " of %" PRIu64
-			" samples are missing: from %.3f s on the command was a program that runs "
-			"as another user, or may not be read: record it as root",
+			" samples are missing: from %.3f s on, the command was a program that runs "
+			"as another user or is not readable: record it as root",
 			n, expected, (hidden - self->start_time) / 1e9);
 	else if (self->follows)
 		stage_warn(stage,
 			   "%" PRIu64 " of %" PRIu64
-			   " samples are missing: CPUs were offline, or too busy",
+			   " samples are missing: CPUs were offline or too busy",
 			   n, expected);
 	else if (self->options.has_waits)
-		stage_warn(stage,
-			   "%" PRIu64 " of %" PRIu64
-			   " samples are missing: with --off-cpu threads that run for less than a "
-			   "period have none; or CPUs were too busy",
-			   n, expected);
+		stage_warn(
+			stage,
+			"%" PRIu64 " of %" PRIu64
+			" samples are missing: with --off-cpu, threads that live for less than a "
+			"sampling period get none; or CPUs were too busy",
+			n, expected);
 	else
 		stage_warn(
 			stage,
 			"%" PRIu64 " of %" PRIu64
-			" samples are missing: threads that run for less than a period have none, "
-			"nor have programs of other users (set-user-ID), unless root records them, or "
-			"who has CAP_PERFMON and CAP_BPF; or CPUs were too busy",
+			" samples are missing: without root (or CAP_PERFMON and CAP_BPF), threads "
+			"that live for less than a sampling period and programs of other users "
+			"(set-user-ID) get none; or CPUs were too busy",
 			n, expected);
 }
 

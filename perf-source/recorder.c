@@ -271,9 +271,9 @@ static void emit_end(struct stage *stage, const struct perf_source_options *opti
 	if (options->command) /* the recording lasts as long as its command */
 		return;
 	if (options->n_pids == 1)
-		stage_warn(stage, "process %d has ended", (int)options->pids[0]);
+		stage_warn(stage, "process %d exited", (int)options->pids[0]);
 	else if (options->n_pids)
-		stage_warn(stage, "all %zu processes have ended", options->n_pids);
+		stage_warn(stage, "all %zu processes exited", options->n_pids);
 }
 
 static int is_news(const struct perf_event_header *event, void *arg)

@@ -48,13 +48,13 @@ static int fail_to_open(struct stage *stage, const struct perf_source *self, pid
 		    self->event_set.setup.no_kernel) {
 			stage_error(
 				stage,
-				"--off-cpu and --scheduler need the kernel's side: run as root, give "
-				"CAP_PERFMON, or set kernel.perf_event_paranoid to %d (it is %d)",
+				"--off-cpu and --scheduler need permission to sample the kernel: run as "
+				"root, grant CAP_PERFMON, or set kernel.perf_event_paranoid to %d (it is %d)",
 				self->options.all ? 0 : 1, limits_paranoid());
 			break;
 		}
 		stage_error(stage,
-			    "not allowed to record %s: run as root, or give CAP_PERFMON%s "
+			    "not allowed to record %s: run as root, or grant CAP_PERFMON%s "
 			    "(kernel.perf_event_paranoid is %d)",
 			    self->options.all ? "all processes" : "this process",
 			    self->options.all ? ", or set kernel.perf_event_paranoid to 0" : "",
@@ -62,9 +62,9 @@ static int fail_to_open(struct stage *stage, const struct perf_source *self, pid
 		break;
 	case -ESRCH:
 		if (!self->options.n_pids)
-			stage_error(stage, "the command has gone before it was started");
+			stage_error(stage, "the command's process ended before recording began");
 		else
-			stage_error(stage, "there is no process %d", pid);
+			stage_error(stage, "process %d does not exist", pid);
 		break;
 	case -ENOENT:
 	case -EOPNOTSUPP:
@@ -72,16 +72,18 @@ static int fail_to_open(struct stage *stage, const struct perf_source *self, pid
 			    opening_name(self));
 		break;
 	case -EBADMSG:
-		stage_error(stage, "the kernel does not understand the filter of '%s'",
-			    opening_name(self));
+		stage_error(
+			stage,
+			"the kernel rejected the filter of '%s': check its fields and operators",
+			opening_name(self));
 		break;
 	case -EMFILE:
-		stage_error(stage, "too many threads for the limit of open files: "
-				   "raise it (ulimit -n), or record all processes (-a)");
+		stage_error(stage, "too many threads for the open-file limit: "
+				   "raise it (ulimit -n) or record all processes (-a)");
 		break;
 	case -ENOBUFS:
-		stage_error(stage, "no locked memory left for even the smallest rings: "
-				   "sample less stack (-s), or raise ulimit -l or "
+		stage_error(stage, "not enough locked memory for the smallest ring buffers: "
+				   "copy less stack (-s), or raise ulimit -l or "
 				   "kernel.perf_event_mlock_kb");
 		break;
 	default:
@@ -156,7 +158,7 @@ static void skip_ended(struct stage *stage, struct perf_source_options *options)
 		pid_t pid = options->pids[i];
 
 		if (proc_is_gone(pid))
-			stage_warn(stage, "there is no process %d", (int)pid);
+			stage_warn(stage, "process %d does not exist", (int)pid);
 		else
 			options->pids[options->n_pids++] = pid;
 	}
@@ -198,21 +200,23 @@ static void warn_of_less(struct stage *stage, const struct perf_source *self, si
 		stage_warn(stage, "no hardware counter of cycles here: sampling cpu-clock");
 	if (setup->no_kernel)
 		stage_warn(stage,
-			   "the kernel's side is not sampled: that needs CAP_PERFMON, or "
-			   "kernel.perf_event_paranoid of at most 1 (it is %d)",
+			   "kernel code is not sampled: grant CAP_PERFMON, or set "
+			   "kernel.perf_event_paranoid to at most 1 (it is %d)",
 			   limits_paranoid());
 	if (setup->no_lost_format)
-		stage_warn(stage, "this kernel (before 6.0) does not tell losses at the end");
+		stage_warn(stage,
+			   "samples lost at the very end are not counted: this kernel (before 6.0) "
+			   "does not report them");
 	if (self->event_set.ring_bytes < ring_bytes)
 		stage_warn(stage,
-			   "rings of %zu KiB instead of %zu: locked memory is limited "
+			   "ring buffers have %zu KiB instead of %zu: locked memory is limited "
 			   "(CAP_IPC_LOCK, ulimit -l, kernel.perf_event_mlock_kb)",
 			   self->event_set.ring_bytes / 1024, ring_bytes / 1024);
 	if (ring_ms < RING_MILLISECONDS_MIN)
 		stage_warn(stage,
-			   "the rings hold %" PRIu64
-			   " ms of samples, and some will be lost: sample "
-			   "less stack (-s), less often (-F), or give larger rings (-m)",
+			   "the ring buffers hold only %" PRIu64
+			   " ms of samples, so some will be lost: copy less "
+			   "stack (-s), sample less often (-F), or enlarge the buffers (-m)",
 			   ring_ms);
 }
 
@@ -315,7 +319,7 @@ static int load_filters(struct stage *stage, struct perf_source *self)
 	if (r == 0)
 		return 0;
 	stage_error(stage, "could not use --filter: %s",
-		    r == -EPERM ? "that needs root, or CAP_BPF and CAP_PERFMON" : strerror(-r));
+		    r == -EPERM ? "run as root, or grant CAP_BPF and CAP_PERFMON" : strerror(-r));
 	return -ECANCELED;
 }
 
@@ -420,8 +424,8 @@ static int open_marks(struct stage *stage, struct perf_source *self)
 
 	if (r == 0)
 		return 0;
-	stage_error(stage, "could not make a socket for marks at '%s': %s", path,
-		    r == -EADDRINUSE ? "something is there already" : strerror(-r));
+	stage_error(stage, "could not create the marks socket '%s': %s", path,
+		    r == -EADDRINUSE ? "the path already exists" : strerror(-r));
 	return -ECANCELED;
 }
 
@@ -448,9 +452,10 @@ static int define_events(struct stage *stage, struct perf_source_options *option
 		if (r == 0)
 			continue;
 		stage_error(stage, "could not define '%s'%s: %s", options->events[i].name,
-			    r == -EACCES ? " in tracefs, which is for root alone" : "",
-			    r == -EOPNOTSUPP || r == -EINVAL ? "no breakpoint can be set there"
-							     : strerror(-r));
+			    r == -EACCES ? " in tracefs, which only root can write" : "",
+			    r == -EOPNOTSUPP || r == -EINVAL
+				    ? "the kernel cannot set a breakpoint there"
+				    : strerror(-r));
 		return -ECANCELED;
 	}
 	return 0;

@@ -93,9 +93,9 @@ void silent_threads_find(struct stage *stage, struct off_cpu *off_cpu, const pid
 		proc_each_thread(silent.pid, find, &silent); /* fails if it has exited */
 	}
 	if (silent.n_away)
-		stage_warn(stage,
-			   "%zu thread%s waited all the time%s: with which stack, only a recording "
-			   "from before that can tell",
-			   silent.n_away, silent.n_away == 1 ? "" : "s",
-			   calls_text(&silent, calls));
+		stage_warn(
+			stage,
+			"%zu thread%s waited all the time%s: stacks are known only for waits that "
+			"begin during the recording",
+			silent.n_away, silent.n_away == 1 ? "" : "s", calls_text(&silent, calls));
 }

@@ -17,16 +17,18 @@ enum {
 
 static const struct argp_option option_table[] = {
 	{ "sample", 'S', "BYTES", 0,
-	  "Record a sample for so many bytes allocated, on average (0: everything; K and M are "
-	  "understood)",
+	  "Record on average one allocation per BYTES allocated (default 0, every allocation; "
+	  "suffix K or M)",
 	  0 },
-	{ "follow", KEY_FOLLOW, NULL, 0, "Trace child processes, too", 0 },
+	{ "follow", KEY_FOLLOW, NULL, 0, "Also trace child processes", 0 },
 	{ "mmap", KEY_MMAP, NULL, 0,
-	  "Memory that the program maps itself, too: mmap(2), munmap(2), mremap(2)", 0 },
-	{ "max-frames", KEY_MAX_FRAMES, "N", 0, "Frames of a stack (64)", 0 },
+	  "Also record the program's own mappings: mmap(2), munmap(2), mremap(2)", 0 },
+	{ "max-frames", KEY_MAX_FRAMES, "N", 0,
+	  "Record at most N frames per stack, the innermost ones (default 64, at most 512)", 0 },
 	{ "when-full", KEY_WHEN_FULL, "POLICY", 0,
-	  "If the program is faster than we are: block[:MS] it so long at a time (block:1000), drop "
-	  "what there is no room for, or adapt: sample",
+	  "When a ring buffer is full: block[:MS] the thread for at most MS milliseconds at a "
+	  "time (default block:1000), drop the event, or adapt: sample ever fewer allocations as "
+	  "buffers fill",
 	  0 },
 	{ 0 },
 };
@@ -75,7 +77,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case 'S':
 		if (!parse_bytes(arg, &options->policy.sampling))
-			stage_usage_error(state, "-S takes bytes, not '%s'", arg);
+			stage_usage_error(state, "-S takes a number of bytes, not '%s'", arg);
 		return 0;
 	case KEY_FOLLOW:
 		options->children = PRELOAD_FOLLOW;
@@ -85,7 +87,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_MAX_FRAMES:
 		if (!parse_number(arg, HEAP_FRAMES_MAX, &number) || !number)
-			stage_usage_error(state, "--max-frames takes 1 to %d, not '%s'",
+			stage_usage_error(state, "--max-frames takes 1 to %d frames, not '%s'",
 					  HEAP_FRAMES_MAX, arg);
 		options->policy.max_frames = number;
 		return 0;
@@ -102,7 +104,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (!options->command)
 			stage_usage_error(state,
-					  "name a program to run: preload-source -- COMMAND");
+					  "no command to run: use preload-source -- COMMAND");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -130,7 +132,7 @@ int main(int argc, char **argv)
 	static const struct stage_program program = {
 		.name = "preload-source",
 		.arguments = "-- COMMAND ARG…",
-		.summary = "Runs a program and tells of each allocation, with its stack.",
+		.summary = "Runs a program and records each allocation with its stack.",
 		.role = STAGE_SOURCE,
 		.self_size = sizeof(struct preload_source),
 		.options = option_table,

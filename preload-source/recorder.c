@@ -144,7 +144,7 @@ static int exchange_hello(struct stage *stage, struct preload_source *self,
 	if (listener_answer(client, welcome, fds) == 0 || !traced)
 		return 0;
 	if (!has_ended(traced->pid_fd))
-		stage_warn(stage, "process %u is not traced: it did not wait for us any longer",
+		stage_warn(stage, "process %u is not traced: it timed out while connecting",
 			   client->pid);
 	return end_traced(self, traced);
 }
@@ -316,7 +316,7 @@ static int end_the_replaced(struct stage *stage, struct preload_source *self)
 			continue;
 		stage_warn(stage,
 			   "process %" PRIu32
-			   " runs another program now, which never connected: its "
+			   " now runs another program, which never connected: its "
 			   "environment was cleared, or it is static or setuid",
 			   traced->process.pid);
 		r = end_traced(self, traced);
@@ -440,16 +440,15 @@ static void explain_silence(struct stage *stage, const struct preload_source *se
 	if (self->n_sanitizers)
 		stage_warn(stage,
 			   "not traced: %" PRIu64 " program%s with a sanitizer (AddressSanitizer, "
-			   "...), which has an allocator of its own, and what %s started",
+			   "...), which has its own allocator, and the programs that %s started",
 			   self->n_sanitizers, self->n_sanitizers == 1 ? "" : "s",
 			   self->n_sanitizers == 1 ? "it has" : "they have");
 	if (!self->n_discovered && !self->n_sanitizers)
 		stage_warn(stage, "the program never connected: %s",
 			   reason ? reason
-				  : "it has not allocated anything, or was started without "
-				    "LD_PRELOAD");
+				  : "it allocated nothing, or was started without LD_PRELOAD");
 	else if (reason == target_allocator)
-		stage_warn(stage, "what the program itself allocates is not told: %s", reason);
+		stage_warn(stage, "the program's own allocations are not recorded: %s", reason);
 }
 
 /* Stops recording; the programs run on. */

@@ -32,7 +32,7 @@ static int find_library(struct stage *stage, char ret[static PATH_MAX])
 	snprintf(ret, PATH_MAX, "%s/%s", HEAP_LIBRARY_DIR, HEAP_LIBRARY);
 	if (access(ret, R_OK) == 0)
 		return 0;
-	stage_error(stage, "'%s' is missing: install stackpipe again", ret);
+	stage_error(stage, "'%s' is missing: reinstall stackpipe", ret);
 	return -ECANCELED;
 }
 
@@ -41,7 +41,7 @@ static int check_library(struct stage *stage, const char *path)
 {
 	if (!strpbrk(path, ": "))
 		return 0;
-	stage_error(stage, "'%s' cannot be preloaded: its path has a space or ':' in it", path);
+	stage_error(stage, "'%s' cannot be preloaded: its path contains a space or ':'", path);
 	return -ECANCELED;
 }
 

@@ -55,7 +55,7 @@ static bool follow_script(int fd, char path[static PATH_MAX])
 static const char *check_interpreter(const char *interpreter)
 {
 	if (strstr(interpreter, "ld-musl"))
-		return "it is a program of musl's, whose loader has not taken us in";
+		return "it is a musl program, and musl did not load the library";
 	return NULL;
 }
 
@@ -70,7 +70,7 @@ static const char *check_elf(int fd)
 	    memcmp(header.e_ident, ELFMAG, SELFMAG))
 		return NULL;
 	if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != arch_host()->elf_machine)
-		return "it is not a program of this kind of machine (x86-64, 64 bits)";
+		return "it is not a 64-bit x86-64 program";
 	if (header.e_phentsize != sizeof(*segments) || header.e_phnum > PROGRAM_HEADERS_MAX)
 		return NULL;
 	size = header.e_phnum * sizeof(*segments);
@@ -85,7 +85,7 @@ static const char *check_elf(int fd)
 			return NULL;
 		return check_interpreter(interpreter);
 	}
-	return "it is statically linked: nothing can be loaded into it";
+	return "it is statically linked, so no library can be preloaded";
 }
 
 /* LD_PRELOAD paths are ignored if a program has more rights than its caller (ld.so(8)). */
@@ -95,7 +95,7 @@ static const char *check_rights(const char *path, const struct stat *status)
 	    (status->st_mode & S_ISGID && status->st_gid != getgid()))
 		return "it is setuid or setgid: run it as its owner";
 	if (geteuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0)
-		return "its file has capabilities";
+		return "its file has capabilities: run it as root";
 	return NULL;
 }
 
@@ -145,8 +145,7 @@ static bool needs_library(Elf *elf, const char *name)
 }
 
 const char target_allocator[] =
-	"it has an allocator of its own linked in (it defines malloc), in front of which nobody "
-	"else's can be";
+	"it is linked with its own allocator (it defines malloc), which no library can intercept";
 
 /* Whether a section of symbols defines malloc. */
 static bool defines_malloc(Elf *elf, Elf_Scn *section, const GElf_Shdr *header)
@@ -214,15 +213,12 @@ const char *target_refusal(const struct target *target)
 	static const struct {
 		const char *library, *text;
 	} sanitizers[] = {
-		{ "libasan.so",
-		  "it is built with AddressSanitizer, which has an allocator of its own: "
-		  "build it without" },
-		{ "libtsan.so",
-		  "it is built with ThreadSanitizer, which has an allocator of its own: "
-		  "build it without" },
-		{ "liblsan.so",
-		  "it is built with LeakSanitizer, which has an allocator of its own: "
-		  "build it without" },
+		{ "libasan.so", "it is built with AddressSanitizer, which has its own allocator: "
+				"build it without" },
+		{ "libtsan.so", "it is built with ThreadSanitizer, which has its own allocator: "
+				"build it without" },
+		{ "liblsan.so", "it is built with LeakSanitizer, which has its own allocator: "
+				"build it without" },
 	};
 	const char *text = NULL;
 	Elf *elf;

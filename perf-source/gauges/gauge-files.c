@@ -118,18 +118,18 @@ static void parse_stat(struct gauges *gauges, char *text, uint64_t time, const c
 		if (begins(line, "cpu"))
 			parse_cpu(gauges, line);
 		else if (begins(line, "ctxt ") && parse_numbers(line + 5, &number, 1))
-			set_rate(find(gauges, 1, "Scheduler", "Context switches a second",
+			set_rate(find(gauges, 1, "Scheduler", "Context switches per second",
 				      "Context Switches"),
 				 number, time, NANOSECONDS_A_SECOND);
 		else if (begins(line, "processes ") && parse_numbers(line + 10, &number, 1))
-			set_rate(find(gauges, 1, "Scheduler", "Forks and clones a second", "Forks"),
+			set_rate(find(gauges, 1, "Scheduler", "Forks and clones per second",
+				      "Forks"),
 				 number, time, NANOSECONDS_A_SECOND);
 		else if (begins(line, "procs_running ") && parse_numbers(line + 14, &number, 1))
-			set(find(gauges, 1, "Scheduler", "Threads that run or could run",
-				 "Running"),
+			set(find(gauges, 1, "Scheduler", "Running and runnable threads", "Running"),
 			    number);
 		else if (begins(line, "procs_blocked ") && parse_numbers(line + 14, &number, 1))
-			set(find(gauges, 1, "Scheduler", "Threads that wait for a disk", "Blocked"),
+			set(find(gauges, 1, "Scheduler", "Threads blocked on disk I/O", "Blocked"),
 			    number);
 	}
 }
@@ -156,13 +156,13 @@ static void parse_meminfo(struct gauges *gauges, char *text, uint64_t time, cons
 
 	if (find_kib(text, "MemTotal", &total) && find_kib(text, "MemAvailable", &left) &&
 	    left <= total)
-		set(find(gauges, 1, "Memory", "Bytes that are not available", "Used"),
+		set(find(gauges, 1, "Memory", "Bytes not available to programs", "Used"),
 		    total - left);
 	if (find_kib(text, "SwapTotal", &total) && find_kib(text, "SwapFree", &left) && total &&
 	    left <= total)
 		set(find(gauges, 1, "Memory", "Bytes of swap in use", "Swap"), total - left);
 	if (find_kib(text, "Dirty", &left))
-		set(find(gauges, 1, "Memory", "Bytes that wait to be written", "Dirty"), left);
+		set(find(gauges, 1, "Memory", "Bytes waiting to be written back", "Dirty"), left);
 }
 
 /* diskstats also lists partitions, which their disks include, and devices that are no disks. */
@@ -196,9 +196,9 @@ static void parse_diskstats(struct gauges *gauges, char *text, uint64_t time, co
 		    parse_numbers(line + at, numbers, NUMBERS_MAX) < LEAST ||
 		    !is_disk(gauges, name))
 			continue;
-		set_rate(find(gauges, 1, "Disk", "Bytes read a second", "Read (%s)", name),
+		set_rate(find(gauges, 1, "Disk", "Bytes read per second", "Read (%s)", name),
 			 numbers[READ] * SECTOR_BYTES, time, NANOSECONDS_A_SECOND);
-		set_rate(find(gauges, 1, "Disk", "Bytes written a second", "Written (%s)", name),
+		set_rate(find(gauges, 1, "Disk", "Bytes written per second", "Written (%s)", name),
 			 numbers[WRITTEN] * SECTOR_BYTES, time, NANOSECONDS_A_SECOND);
 	}
 }
@@ -218,10 +218,10 @@ static void parse_net(struct gauges *gauges, char *text, uint64_t time, const ch
 		    parse_numbers(colon + 1, numbers, NUMBERS_MAX) < LEAST)
 			continue;
 		*colon = 0;
-		set_rate(find(gauges, 1, "Network", "Bytes received a second", "RX Bytes (%s)",
+		set_rate(find(gauges, 1, "Network", "Bytes received per second", "RX Bytes (%s)",
 			      name),
 			 numbers[RECEIVED], time, NANOSECONDS_A_SECOND);
-		set_rate(find(gauges, 1, "Network", "Bytes sent a second", "TX Bytes (%s)", name),
+		set_rate(find(gauges, 1, "Network", "Bytes sent per second", "TX Bytes (%s)", name),
 			 numbers[SENT], time, NANOSECONDS_A_SECOND);
 	}
 }
@@ -240,8 +240,8 @@ static void parse_pressure(struct gauges *gauges, char *text, uint64_t time, con
 		    !parse_numbers(total + strlen(" total="), &stalled, 1))
 			continue;
 		set_rate(find(gauges, HUNDREDTHS, "Pressure",
-			      is_some ? "Percent of time that some threads stalled"
-				      : "Percent of time that all threads stalled",
+			      is_some ? "Percentage of time in which some threads stalled"
+				      : "Percentage of time in which all threads stalled",
 			      "%s (%s)", what, is_some ? "some" : "full"),
 			 stalled, time, 100 * HUNDREDTHS * NANOSECONDS_A_MICROSECOND);
 	}

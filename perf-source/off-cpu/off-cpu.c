@@ -20,8 +20,8 @@ static int adapt(struct off_cpu *off_cpu, uint64_t time)
 		return 0;
 	if (highest_ns == threshold->least_ns)
 		stage_warn(off_cpu->stage,
-			   "very many waits: at times only a sample is told of those below %" PRIu64
-			   " us or more (--off-cpu=US sets a threshold)",
+			   "very many waits: at times, only some of those below %" PRIu64
+			   " us or more are recorded (--off-cpu=US fixes the threshold)",
 			   threshold->ns / 1000);
 	return off_cpu->backend->set_threshold(off_cpu, threshold->ns);
 }

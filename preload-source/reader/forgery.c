@@ -80,8 +80,8 @@ int forgery_emit(struct traced *traced, struct heap_encoder *encoder)
 	stage_miss(encoder->stage, "unheard", record.n_calls);
 	stage_warn(encoder->stage,
 		   "process %" PRIu32
-		   " has written to the memory by which its heap is told: nothing that it has told "
-		   "of it can be believed",
+		   " wrote to the memory through which its heap is recorded: none of its heap data "
+		   "can be trusted",
 		   traced->process.pid);
 	return r < 0 ? r : stage_put(encoder->stage, WIRE_RECORD_heap_lost, &record);
 }

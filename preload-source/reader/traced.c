@@ -475,8 +475,8 @@ int traced_finish(struct traced *traced, struct heap_encoder *encoder)
 	if (!__atomic_load_n(&traced->region->n_claims, __ATOMIC_RELAXED))
 		stage_warn(encoder->stage,
 			   "process %" PRIu32
-			   " was let in, and has told nothing: is its address space "
-			   "limited (ulimit -v)?",
+			   " connected but recorded nothing: is its address space limited "
+			   "(ulimit -v)?",
 			   traced->process.pid);
 	for (uint32_t i = 0; i < HEAP_RINGS_MAX && r == 0; i++) {
 		const struct traced_ring *ring = &traced->rings[i];

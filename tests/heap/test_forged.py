@@ -33,7 +33,7 @@ class Forged(pipeline.PipelineTest):
             with self.subTest(way=way):
                 path = self.record(way)
                 told = heap.Heap(path.read_bytes())
-                self.assertEqual(len([text for text in told.messages if "can be believed" in text]), 1, told.messages)
+                self.assertEqual(len([text for text in told.messages if "can be trusted" in text]), 1, told.messages)
                 report = self.json(path)
                 self.assertEqual((report["n_forged"], report["forged"][0]["name"]), (1, "heap-forger"))
                 self.assertEqual(report["lost"]["since"], 0)  # from the beginning on

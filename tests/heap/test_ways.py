@@ -295,7 +295,7 @@ class Ways(unittest.TestCase):
     def test_an_allocator_in_the_program_is_told(self):
         _, errors, status = heap.run([heap.PROGRAMS / "heap-own-allocator"])
         self.assertEqual(status, 0, errors)
-        self.assertIn(b"has an allocator of its own", errors)
+        self.assertIn(b"is linked with its own allocator", errors)
 
     def test_atomics_of_old_compilers(self):
         with tempfile.TemporaryDirectory() as directory:
@@ -324,7 +324,7 @@ class Ways(unittest.TestCase):
         source = subprocess.Popen([heap.PRELOAD, "--", "env", "-i", "sleep", "60"],
                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         with source.stderr:
-            self.assertIn(b"runs another program now, which never connected",
+            self.assertIn(b"now runs another program, which never connected",
                           source.stderr.readline())
             source.send_signal(signal.SIGINT)
             source.stderr.read()

@@ -138,9 +138,9 @@ class EveryDay(pipeline.RecordingTest):
         said = self.type("./prog 2000000000 & stackpipe record -p $! -d 0.5; kill $!")
         self.assertRegex(said, r"\d+ samples in 0\.[4-9] s")
         said = self.type("sleep 0.3 & stackpipe record -p $!")
-        self.assertRegex(said, r"perf-source: process \d+ has ended")
+        self.assertRegex(said, r"perf-source: process \d+ exited")
         said = self.type("true & wait; stackpipe record -p $!", status=1)
-        self.assertRegex(said, r"error: there is no process \d+")
+        self.assertRegex(said, r"error: process \d+ does not exist")
 
     def test_memory(self):
         self.build("prog", HEAP, "-g")
@@ -212,7 +212,7 @@ class EveryDay(pipeline.RecordingTest):
 
     def test_wrong_options(self):
         """One line, in the name of what was typed; and what was to be recorded does not run."""
-        for options, text in (("-F 0", "-F takes a rate"), ("-o foo", "tells no format by its name"), ("-e none", "no event 'none'"),
+        for options, text in (("-F 0", "-F takes a rate"), ("-o foo", "tells no format by its name"), ("-e none", "unknown event 'none'"),
                               ("--engine=none", "--engine takes"), ("--sandbox=none", "--sandbox takes"), ("-s 7", "-s takes"),
                               ("--debuginfod=none", "--debuginfod is")):
             said = self.type(f"stackpipe record -q {options} -- touch ran", status=2)
@@ -224,7 +224,7 @@ class EveryDay(pipeline.RecordingTest):
 
     def test_a_rate_that_no_program_bears(self):
         said = self.type("stackpipe record -F 1000000 -- true")
-        self.assertIn("1000000 Hz is more than leaves a program time for itself: using 20000", said)
+        self.assertIn("1000000 Hz would leave programs little CPU time: using 20000", said)
         self.assertIn(" at 20000 Hz\n", self.type("stackpipe report"))
 
     def test_a_build(self):

@@ -233,8 +233,8 @@ class Front(pipeline.RecordingTest):
         (self.directory / "empty.syscap").touch()
         for expected in (("exists", 1, "record", "-o", "mine.syscap", "--", "true"),
                          ("not 'abc'", 2, "record", "-F", "abc", "--", "true"),
-                         ("no event 'nosuch'", 2, "record", "-e", "nosuch", "--", "true"),
-                         ("no process", 1, "record", "-p", "4194305"),
+                         ("unknown event 'nosuch'", 2, "record", "-e", "nosuch", "--", "true"),
+                         ("process 4194305 does not exist", 1, "record", "-p", "4194305"),
                          ("could not run", 127, "record", "--", "./nosuch"),
                          ("not 'foo'", 2, "record", "--engine=foo", "--", "true"),
                          ("no format", 2, "record", "-o", "x.foo", "--", "true"),

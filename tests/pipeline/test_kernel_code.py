@@ -224,7 +224,7 @@ class Refused(pipeline.RecordingTest):
 
     def test_each_refusal(self):
         for error, reason in ((errno.EINVAL, "this kernel (before 5.1)"),
-                              (errno.EACCES, "needs CAP_PERFMON"), (errno.EPERM, "needs CAP_PERFMON"),
+                              (errno.EACCES, "grant CAP_PERFMON"), (errno.EPERM, "grant CAP_PERFMON"),
                               (errno.EMFILE, "Too many open files")):
             ended = self.end_of(error)
             self.assertEqual([stage.status for stage in ended], [0] * len(ended), ended)

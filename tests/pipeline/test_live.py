@@ -244,7 +244,7 @@ class Live(pipeline.RecordingTest):
         gone.wait()
         for command in (), ("--", "sleep", "1000000"):
             ended = self.start(self.source("-p", str(gone.pid), *command)).end()[0]
-            self.assert_fails_in_one_line(ended, text=f"no process {gone.pid}")
+            self.assert_fails_in_one_line(ended, text=f"process {gone.pid} does not exist")
 
 
 class CommandStatus(pipeline.RecordingTest):

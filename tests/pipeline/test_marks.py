@@ -77,7 +77,7 @@ class Marks(pipeline.RecordingTest):
         taken = self.directory / "taken"
         taken.write_text("")
         ended = self.start(self.source(f"--marks={taken}", "--", "true")).end()[0]
-        self.assert_fails_in_one_line(ended, 1, "something is there already")
+        self.assert_fails_in_one_line(ended, 1, "the path already exists")
         self.assertTrue(taken.exists())
 
 

@@ -89,7 +89,7 @@ class OfNobody(Missing, pipeline.RecordingTest):
         shutil.copy(SHORT_LIVED, other)
         other.chmod(mode)
         seconds, stats, errors = self.record(SHORT_LIVED, "exec", other)
-        self.assertIn("runs as another user, or may not be read", errors)
+        self.assertIn("runs as another user or is not readable", errors)
         self.assertLess(self.expect(seconds, stats), 0.6)
         self.assertGreater(stats["samples_out"], 0)
         self.assertGreater(stats["dropped"]["not-sampled"], stats["samples_out"])

@@ -69,7 +69,7 @@ class Nobody(pipeline.RecordingTest):
         if pipeline.paranoid() > OWN_PROGRAMS:
             return self.assert_is_one_line(ended, "not allowed")
         self.assertEqual(ended.status, 0, ended)
-        warned = "kernel's side is not sampled" in "\n".join(ended.errors)
+        warned = "kernel code is not sampled" in "\n".join(ended.errors)
         self.assertEqual(warned, pipeline.paranoid() > KERNEL_SIDE_TOO, ended)
         self.assertTrue(all(line.startswith("perf-source: ") for line in ended.errors), ended)
 
