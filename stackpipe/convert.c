@@ -69,11 +69,15 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		else if (!conversion->to)
 			conversion->to = arg;
 		else
-			stage_usage_error(state, "two files, not '%s' too", arg);
+			stage_usage_error(
+				state,
+				"unexpected argument '%s': give only a capture and the file to write",
+				arg);
 		return 0;
 	case ARGP_KEY_END:
 		if (!conversion->to)
-			stage_usage_error(state, "name a capture, and the file to write");
+			stage_usage_error(state,
+					  "missing argument: give a capture and the file to write");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -81,20 +85,22 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option options[] = {
-	{ "format", 'f', "FORMAT", 0, "Write " FORMATS_TEXT ", whatever the name says", 0 },
+	{ "format", 'f', "FORMAT", 0,
+	  "Output format: " FORMATS_TEXT " (default: from the file name extension of TO)", 0 },
 	{ "force", KEY_FORCE, NULL, 0, "Replace TO if it exists", 0 },
-	{ "base", KEY_BASE, "PAGE", 0, "Compare a page (.html) with this one", 0 },
-	{ "debug-dir", KEY_DEBUG_DIR, "DIR", 0, "Look for debug files in DIR too", 0 },
+	{ "base", KEY_BASE, "PAGE", 0,
+	  "Compare TO, a page (.html), with PAGE, a page written earlier", 0 },
+	{ "debug-dir", KEY_DEBUG_DIR, "DIR", 0, "Also look for separate debug files in DIR", 0 },
 	{ "heap", KEY_HEAP, "AMOUNT", 0,
-	  "Choose what of a heap is written by formats that have one amount a stack: peak (the default), leaks, "
-	  "allocated, temporary or foreign, in bytes, or AMOUNT:blocks",
+	  "Amount of a heap that formats with one amount per stack hold: peak (default), leaks, allocated, "
+	  "temporary or foreign, in bytes, or AMOUNT:blocks",
 	  0 },
 	{ "quiet", 'q', NULL, 0, "Print errors only", 0 },
-	{ "show-pipeline", KEY_SHOW, NULL, 0, "Print the shell's pipeline that does the same", 0 },
-	{ "tid", KEY_TID, NULL, 0, "Show each thread by itself in .folded, with PID and TID", 0 },
+	{ "show-pipeline", KEY_SHOW, NULL, 0, "Print the equivalent shell pipeline and exit", 0 },
+	{ "tid", KEY_TID, NULL, 0, "List each thread separately in .folded, with PID and TID", 0 },
 	{ "view", KEY_VIEW, "VIEW", 0,
-	  "Choose what of several events is written by formats that have one amount a stack: samples, on-cpu, "
-	  "off-cpu, wakeups, wall-clock (in microseconds; the default of waits), or an event's name",
+	  "Amount of several events that formats with one amount per stack hold: samples (default), an event "
+	  "name, or, of waits, on-cpu, off-cpu, wakeups or wall-clock (then the default), in microseconds",
 	  0 },
 	{ 0 },
 };
@@ -133,9 +139,10 @@ static int add_stages(struct pipeline *pipeline, const struct conversion *conver
 
 int command_convert(int argc, char **argv)
 {
-	static const struct argp argp = { options, parse_option, "FROM TO",
-					  "Writes a capture, folded stacks or perf.data in another "
-					  "format." };
+	static const struct argp argp = {
+		options, parse_option, "FROM TO",
+		"Convert a capture, folded stacks or perf.data to another format."
+	};
 	_cleanup_(pipeline_deinit) struct pipeline pipeline = { .front = "stackpipe convert" };
 	struct conversion conversion = { 0 };
 	int status;

@@ -60,7 +60,7 @@ int input_add_stages(struct pipeline *pipeline, const char *path, const char *co
 		return add(pipeline, "capture-source", path);
 	if (n <= 0 && !(fd >= 0 && error == EISDIR && is_perf_directory(path))) {
 		fprintf(stderr, "stackpipe %s: error: could not read '%s': %s\n", command, path,
-			n == 0 ? "it is empty" : strerror(error));
+			n == 0 ? "the file is empty" : strerror(error));
 		return -error;
 	}
 	if (is_unwound_stream(head, n))

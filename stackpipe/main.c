@@ -17,12 +17,13 @@ static const struct subcommand {
 	const char *summary;
 } commands[] = {
 	{ "record", command_record, "Record a program, or the whole machine" },
-	{ "report", command_report, "Say where the time went" },
-	{ "heap", command_heap, "Where the memory goes: record a program, or report" },
-	{ "top", command_top, "Show it while it happens" },
-	{ "diff", command_diff, "Say what has changed between two recordings" },
-	{ "convert", command_convert, "Write a capture in another format" },
-	{ "doctor", command_doctor, "Say what this machine allows, and how to get the rest" },
+	{ "report", command_report, "Show where the time went" },
+	{ "heap", command_heap,
+	  "Record the allocations of a program, or show where the memory goes" },
+	{ "top", command_top, "Show where time goes, live" },
+	{ "diff", command_diff, "Show what changed between two recordings" },
+	{ "convert", command_convert, "Convert a capture to another format" },
+	{ "doctor", command_doctor, "Check what this machine allows, and how to enable the rest" },
 };
 
 enum { N_COMMANDS = sizeof(commands) / sizeof(commands[0]) };
@@ -31,12 +32,12 @@ static void print_help(FILE *out)
 {
 	fputs("Usage: stackpipe COMMAND [OPTION...]\n"
 	      "  or:  stackpipe PROGRAM [ARG...]     (record it)\n\n"
-	      "Profiles programs that were built without frame pointers.\n\n",
+	      "Profiles programs built without frame pointers.\n\n",
 	      out);
 	for (size_t i = 0; i < N_COMMANDS; i++)
 		fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
-	fputs("\nstackpipe COMMAND --help says more. The stages that do the work are programs of "
-	      "their own:\nsee stackpipe(7).\n",
+	fputs("\nSee stackpipe COMMAND --help for the options of a command. The pipeline stages are\n"
+	      "separate programs: see stackpipe(7).\n",
 	      out);
 }
 
@@ -67,7 +68,7 @@ static int run_file(int argc, char **argv)
 			return command_report(argc, argv);
 	if (!is_program(argv[1])) {
 		fprintf(stderr,
-			"stackpipe: '%s' is neither a command (see --help) nor a program or capture\n",
+			"stackpipe: '%s' is neither a command (see --help) nor a program or a capture\n",
 			argv[1]);
 		return STAGE_EXIT_USAGE;
 	}
@@ -109,7 +110,7 @@ int main(int argc, char **argv)
 	if (command)
 		return command->run(argc - 1, argv + 1);
 	if (argv[1][0] == '-') {
-		fprintf(stderr, "stackpipe: '%s' is no command (see --help)\n", argv[1]);
+		fprintf(stderr, "stackpipe: unknown option '%s' (see --help)\n", argv[1]);
 		return STAGE_EXIT_USAGE;
 	}
 	return run_file(argc, argv);

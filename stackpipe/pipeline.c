@@ -102,14 +102,14 @@ static int find_program(const char *name, char ret[PATH_MAX])
 			return 0;
 		if (errno == EACCES) {
 			fprintf(stderr,
-				"stackpipe: error: you may not run '%s': who may is said by its "
+				"stackpipe: error: no permission to run '%s': ask to be added to its "
 				"group (ls -l), see stackpipe-doctor(1)\n",
 				ret);
 			return -EACCES;
 		}
 	}
 	fprintf(stderr,
-		"stackpipe: error: the program '%s' is not in %s: install all of stackpipe\n", name,
+		"stackpipe: error: program '%s' not found in %s: install all of stackpipe\n", name,
 		directory);
 	return -ENOENT;
 }

@@ -154,7 +154,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (!recording->has_target && !strcmp(state->argv[state->argc - 1], "--"))
-			stage_usage_error(state, "there is no command behind '--'");
+			stage_usage_error(state, "no command after '--'");
 		recording->is_endless = !recording->has_target && !recording->has_duration;
 		if (!recording->has_target)
 			add(recording, SOURCE, "-a");
@@ -168,61 +168,66 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option options[] = {
 	{ "output", 'o', "FILE", 0,
-	  "Write FILE, whose name tells the format: " FORMATS_ENDINGS " (" DEFAULT_OUTPUT ")", 0 },
-	{ "format", 'f', "FORMAT", 0, "Write that format, whatever the name says", 0 },
+	  "Output file; its extension selects the format: " FORMATS_ENDINGS
+	  " (default " DEFAULT_OUTPUT ")",
+	  0 },
+	{ "format", 'f', "FORMAT", 0, "Output format (default: from the extension of FILE)", 0 },
 	{ "view", KEY_VIEW, "VIEW", 0,
-	  "Choose what the summary and .folded count: samples (the default), an event by its name, or of "
-	  "waits on-cpu, off-cpu, wakeups or wall-clock (their default)",
+	  "Amount shown in the summary and .folded: samples (default), an event name, or, if waits are "
+	  "recorded, on-cpu, off-cpu, wakeups or wall-clock (then the default)",
 	  0 },
 	{ "force", KEY_FORCE, NULL, 0, "Replace FILE if it exists", 0 },
 	{ "quiet", 'q', NULL, 0, "Print errors only", 0 },
-	{ "show-pipeline", KEY_SHOW, NULL, 0, "Print the shell's pipeline that does the same", 0 },
-	{ NULL, 0, NULL, 0, "What is recorded:", 1 },
-	{ "all", 'a', NULL, 0, "Record all processes (the default without a command or -p)", 1 },
-	{ "pid", 'p', "PID[,PID]", 0, "Record these processes, and their children from now on", 1 },
-	{ "freq", 'F', "HZ", 0, "Take so many samples a second on each CPU (999; at most 20000)",
-	  1 },
+	{ "show-pipeline", KEY_SHOW, NULL, 0, "Print the equivalent shell pipeline and exit", 0 },
+	{ NULL, 0, NULL, 0, "What to record:", 1 },
+	{ "all", 'a', NULL, 0,
+	  "Record all processes (default if neither a command nor -p is given)", 1 },
+	{ "pid", 'p', "PID[,PID]", 0, "Record these processes and their future children", 1 },
+	{ "freq", 'F', "HZ", 0, "Sampling frequency per CPU (default 999, at most 20000)", 1 },
 	{ "frequency", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 1 },
 	{ "stack-size", 's', "BYTES", 0,
-	  "Copy so much of each stack at most (65528; where rings are small 32768)", 1 },
+	  "Maximum stack bytes copied per sample (default 65528, or 32768 if ring buffers are small)",
+	  1 },
 	{ "event", 'e', "EVENT[,EVENT]", 0,
-	  "Sample cycles, cpu-clock, …, a tracepoint GROUP:NAME or a function uprobe:FILE:SYMBOL (cycles, "
-	  "where there are none cpu-clock)",
+	  "Events to sample: cycles, cpu-clock, …, a tracepoint GROUP:NAME or a function uprobe:FILE:SYMBOL "
+	  "(default cycles, or cpu-clock if the machine has no cycle counter)",
 	  1 },
 	{ "filter", KEY_FILTER, "FILTER", 0,
-	  "Take only such samples of the events before it: uid==1000, comm==cc1||comm==ld", 1 },
-	{ "duration", 'd', "SECONDS", 0, "Stop after so many seconds", 1 },
+	  "Keep only matching samples of the preceding events: uid==1000, comm==cc1||comm==ld", 1 },
+	{ "duration", 'd', "SECONDS", 0, "Stop after this many seconds (default: no limit)", 1 },
 	{ "off-cpu", KEY_OFF_CPU, "US", OPTION_ARG_OPTIONAL,
-	  "Record what threads wait for, too: each wait of so many microseconds (100) or more with its "
-	  "stack",
-	  1 },
+	  "Also record waits of at least US microseconds, with their stacks (default 100)", 1 },
 	{ "counters", KEY_COUNTERS, "MS", OPTION_ARG_OPTIONAL,
-	  "Record what the machine does, too, every so many milliseconds (500)", 1 },
+	  "Also record counters of the whole machine every MS milliseconds (default 500)", 1 },
 	{ "scheduler", KEY_SCHEDULER, NULL, 0,
-	  "Record which thread ran where and when, too, and how long processes live, as marks", 1 },
-	{ "marks", KEY_MARKS, "PATH", 0, "Make a socket there for marks of programs and scripts",
+	  "Also record, as marks, when and on which CPU each thread ran, and how long processes lived",
 	  1 },
+	{ "marks", KEY_MARKS, "PATH", 0,
+	  "Create a socket at PATH that receives marks from programs and scripts", 1 },
 	{ "ring-size", 'm', "BYTES", 0,
-	  "Give the ring of each CPU so many bytes (a second of samples, 4 to 32 MiB; K and M are "
-	  "understood)",
+	  "Ring buffer size per CPU, with an optional suffix K or M (default: one second of samples, 4 to 32 "
+	  "MiB)",
 	  1 },
 	{ "buffer-size", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 1 },
-	{ NULL, 0, NULL, 0, "How it is understood:", 2 },
+	{ NULL, 0, NULL, 0, "How to process the samples:", 2 },
 	{ "engine", KEY_ENGINE, "ENGINE", 0,
-	  "Unwind by tables and elfutils (auto, the default), tables alone (table) or elfutils alone "
-	  "(dwfl)",
+	  "Unwinder: auto (tables, with elfutils as a fallback; default), table (tables only) or dwfl "
+	  "(elfutils only)",
 	  2 },
 	{ "unwind-rules", KEY_UNWIND_RULES, "FILE", 0,
-	  "Read rules for code that has none from FILE: stackpipe-unwind-rules(5)", 2 },
+	  "Read rules for code without unwind information from FILE; see stackpipe-unwind-rules(5)",
+	  2 },
 	{ "intervals", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 2 },
-	{ "debug-dir", KEY_DEBUG_DIR, "DIR", 0, "Look for debug files in DIR too", 2 },
+	{ "debug-dir", KEY_DEBUG_DIR, "DIR", 0, "Also look for separate debug files in DIR", 2 },
 	{ "debuginfod", KEY_DEBUGINFOD, "MODE", 0,
-	  "Take debug files from debuginfod: off, cache (what is there, the default) or on", 2 },
+	  "Debug files from debuginfod: off, cache (only those already downloaded; default) or on (download "
+	  "them)",
+	  2 },
 	{ "no-inlines", KEY_NO_INLINES, NULL, 0,
-	  "Name functions alone, without inlined calls and lines", 2 },
+	  "Show function names only, without inlined calls and source lines", 2 },
 	{ "sandbox", KEY_SANDBOX, "MODE", 0,
-	  "Confine all stages but the source as far as can be had (auto, the default), fully (required) "
-	  "or not (off)",
+	  "Sandbox of all stages except the source: auto (as far as the kernel supports it; default), "
+	  "required (fail if incomplete) or off",
 	  2 },
 	{ 0 },
 };
@@ -235,7 +240,7 @@ static int run(struct recording_plan *recording)
 	pipeline_stop_by_signal(pipeline);
 	status = pipeline_start(pipeline, NULL);
 	if (status == STAGE_EXIT_OK && recording->is_endless && !recording->is_quiet)
-		fputs("stackpipe record: recording all processes, until ^C\n", stderr);
+		fputs("stackpipe record: recording all processes; press Ctrl-C to stop\n", stderr);
 	return status ? status : pipeline_wait(pipeline);
 }
 
@@ -244,7 +249,7 @@ int command_record(int argc, char **argv)
 	static const char *const names[] = { "perf-source", "live-unwinder", "symbolizer",
 					     "capture-sink" };
 	static const struct argp argp = { options, parse_option, "[-- COMMAND [ARG...]]",
-					  "Records a command, processes, or the whole machine." };
+					  "Record a command, processes, or the whole machine." };
 	struct recording_plan recording = { .pipeline.front = "stackpipe record",
 					    .output = DEFAULT_OUTPUT };
 	int status = STAGE_EXIT_OK;

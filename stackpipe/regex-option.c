@@ -13,7 +13,7 @@ regex_t *regex_option_compile(const char *text, const struct argp_state *state)
 	if (!error)
 		return regex;
 	regerror(error, regex, message, sizeof(message));
-	stage_usage_error(state, "'%s' is no regular expression: %s", text, message);
+	stage_usage_error(state, "invalid regular expression '%s': %s", text, message);
 }
 
 void regex_option_free(regex_t *regex)

@@ -147,7 +147,7 @@ function tellCounts() {
 			+ (header.heap_sampled ? " (estimated from samples)" : "");
 		$("warning").textContent = [header.incomplete ? "INCOMPLETE: the stream was cut short." : "",
 			header.heap_lost ? `TAINTED: ${number(header.heap_lost)} allocations or frees were lost; the amounts alive may be wrong.` : "",
-			header.heap_forged ? `UNTRUSTED: ${header.heap_forged} overwrote the memory through which its allocations are recorded; every amount that includes it may be wrong, from the start.` : ""].join(" ").trim();
+			header.heap_forged ? `UNTRUSTED: ${header.heap_forged} wrote to the memory through which its heap is recorded; every number that includes it may be wrong, from the beginning on.` : ""].join(" ").trim();
 		$("warning").hidden = !$("warning").textContent;
 		return;
 	}

@@ -47,7 +47,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case 'n':
 		diff->n_rows = strtoul(arg, &end, 10);
 		if (!*arg || *end || *arg == '-')
-			stage_usage_error(state, "-n is a number, not '%s'", arg);
+			stage_usage_error(state, "-n takes a number, not '%s'", arg);
 		return 0;
 	case KEY_JSON:
 		diff->is_json = true;
@@ -63,12 +63,14 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARG:
 		if (diff->n_paths == COMPARISON_SIDES)
-			stage_usage_error(state, "two recordings, not '%s' too", arg);
+			stage_usage_error(
+				state, "unexpected argument '%s': diff takes two recordings", arg);
 		diff->comparison.sides[diff->n_paths++].path = arg;
 		return 0;
 	case ARGP_KEY_END:
 		if (diff->n_paths != COMPARISON_SIDES)
-			stage_usage_error(state, "name two recordings: before and after");
+			stage_usage_error(
+				state, "missing argument: give two recordings, before and after");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -76,15 +78,16 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option options[] = {
-	{ "output", 'o', "FILE.html", 0, "Write a page that compares them", 0 },
+	{ "output", 'o', "FILE.html", 0, "Write a page that compares the recordings", 0 },
 	{ "force", KEY_FORCE, NULL, 0, "Replace FILE.html if it exists", 0 },
-	{ "rows", 'n', "N", 0, "Show so many functions (25; 0: all)", 0 },
-	{ "shares", KEY_SHARES, NULL, 0, "Compare shares of all, not what each function took", 0 },
+	{ "rows", 'n', "N", 0, "Functions to show (default 25, 0 for all)", 0 },
+	{ "shares", KEY_SHARES, NULL, 0,
+	  "Compare percentages of the whole instead of absolute amounts", 0 },
 	{ "view", KEY_VIEW, "VIEW", 0,
-	  "Compare samples, on-cpu, off-cpu, wakeups, wall-clock or an event's name (the first "
-	  "event)",
+	  "What to compare: samples, on-cpu, off-cpu, wakeups, wall-clock or an event name (default: the "
+	  "first event, by weight)",
 	  0 },
-	{ "json", KEY_JSON, NULL, 0, "Print JSON, for programs", 0 },
+	{ "json", KEY_JSON, NULL, 0, "Print JSON", 0 },
 	{ 0 },
 };
 
@@ -168,10 +171,10 @@ static void print_caution(const struct diff *diff)
 
 	if (!diff->has_shares &&
 	    fabs(sides[0].seconds - sides[1].seconds) > LENGTH_TOLERANCE * longer)
-		puts("The recordings are not of the same length: if both did the same work, that is a "
-		     "part of the change; if not, compare --shares.");
+		puts("The recordings differ in length: if both did the same work, that is part of the "
+		     "change; if not, use --shares.");
 	if (diff->has_shares)
-		puts("Shares: where one function takes more, those of all others fall.");
+		puts("Shares: if one function takes more, the shares of all others fall.");
 }
 
 /* Prints the relative change; "new" if the function had nothing before. */
@@ -289,8 +292,8 @@ static int check_units(const struct comparison *comparison)
 	    (sides[0].is_time || !strcmp(sides[0].view, sides[1].view)))
 		return STAGE_EXIT_OK;
 	fprintf(stderr,
-		"stackpipe diff: error: '%s' counts %s, '%s' counts %s: compare --view=samples, or "
-		"--shares of that\n",
+		"stackpipe diff: error: '%s' counts %s but '%s' counts %s: use --view=samples, "
+		"with --shares if the recordings differ in length\n",
 		sides[0].path, sides[0].view, sides[1].path, sides[1].view);
 	return STAGE_EXIT_FAILED;
 }
@@ -309,7 +312,7 @@ static int compare_both(struct diff *diff)
 int command_diff(int argc, char **argv)
 {
 	static const struct argp argp = { options, parse_option, "BEFORE AFTER",
-					  "Says what has changed between two recordings." };
+					  "Show what changed between two recordings." };
 	struct diff diff = { .n_rows = ROWS_DEFAULT };
 	int status;
 

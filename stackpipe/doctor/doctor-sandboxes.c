@@ -174,7 +174,7 @@ enum doctor_answer doctor_try_sandboxes(const char *const *source)
 	struct files files;
 
 	if (make_files(&files) < 0) {
-		doctor_print(DOCTOR_NO, "make files in /tmp, to run stages on", NULL);
+		doctor_print(DOCTOR_NO, "create files in /tmp, as input for the stages", NULL);
 		return DOCTOR_NO;
 	}
 	for (size_t i = 0; i < sizeof(confined) / sizeof(*confined); i++) {

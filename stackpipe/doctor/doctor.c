@@ -31,10 +31,8 @@ static const struct check checks[] = {
 	{ "record the whole machine",
 	  { "perf-source", "-e", "cpu-clock", "-a", "-d", "0.05", NULL },
 	  false },
-	{ "sample by cycles of the CPU",
-	  { "perf-source", "-e", "cycles", "--", "true", NULL },
-	  false },
-	{ "sample 4,999 times a second with 64 KiB of stack",
+	{ "sample CPU cycles", { "perf-source", "-e", "cycles", "--", "true", NULL }, false },
+	{ "sample at 4999 Hz with 64 KiB of stack",
 	  { "perf-source", "-e", "cpu-clock", "-F", "4999", "-s", "65528", "--", "sleep", "0.05",
 	    NULL },
 	  false },
@@ -58,7 +56,7 @@ static enum doctor_answer check_one(const struct check *check)
 static void print_setting(const char *name, const char *path)
 {
 	_cleanup_file_ FILE *file = fopen(path, "re");
-	char line[LINE_SIZE] = "not there\n";
+	char line[LINE_SIZE] = "not available\n";
 
 	if (file && !fgets(line, sizeof(line), file))
 		strcpy(line, "empty\n");
@@ -82,13 +80,13 @@ static void print_machine(void)
 	printf("        DEBUGINFOD_URLS: %s\n",
 	       urls && *urls
 		       ? urls
-		       : "not set; if it names a server, --debuginfod=on fetches debug files");
+		       : "not set; set it to a server for --debuginfod=on to download debug files");
 }
 
 int command_doctor(int argc, char **argv)
 {
 	static const struct argp argp = {
-		NULL, NULL, NULL, "Says what this machine allows, and how to get the rest."
+		NULL, NULL, NULL, "Check what this machine allows, and how to enable the rest."
 	};
 	/* A busy command to sample. Where that fails, stacks of allocations take its place. */
 	static const char *const samples[] = {

@@ -44,8 +44,8 @@ static void print_losses(const struct heap_report *report, FILE *out)
 		fprintf(out,
 			"TAINTED from %.3f s on: %" PRIu64 " allocations (%" PRIu64
 			" bytes), %" PRIu64 " frees and %" PRIu64
-			" other calls were lost: what seems to be alive may not "
-			"be\n",
+			" other calls were lost: blocks shown as alive may have "
+			"been freed\n",
 			(losses->since - heap->first_time) / 1e9, losses->n_allocated,
 			losses->n_bytes, losses->n_freed, losses->n_calls);
 	if (heap->n_forgers)
@@ -53,9 +53,11 @@ static void print_losses(const struct heap_report *report, FILE *out)
 	if (heap->is_sampled)
 		fputs("sampled: amounts are estimates\n", out);
 	if (heap->n_refused)
-		fprintf(out, "%" PRIu64 " events were beyond our limits\n", heap->n_refused);
+		fprintf(out, "%" PRIu64 " events were refused: they exceed limits or are invalid\n",
+			heap->n_refused);
 	if (heap->n_unknown_frees && !heap->is_sampled)
-		fprintf(out, "%" PRIu64 " frees were of blocks from before the recording\n",
+		fprintf(out,
+			"%" PRIu64 " frees were of blocks allocated before the recording began\n",
 			heap->n_unknown_frees);
 }
 
@@ -68,7 +70,7 @@ static void print_summary(const struct heap_report *report, FILE *out)
 	fprintf(out, "%" PRIu64 " events of %" PRIu64 " process%s in %.2f s\n", heap->n_events,
 		heap->n_processes, heap->n_processes == 1 ? "" : "es", seconds);
 	print_losses(report, out);
-	snprintf(text, sizeof(text), ", %.0f a second",
+	snprintf(text, sizeof(text), ", %.0f per second",
 		 seconds > 0 ? heap_amount_in(heap->totals.allocated, HEAP_BLOCKS) / seconds : 0);
 	print_amount(out, "allocated", heap->totals.allocated, text);
 	snprintf(text, sizeof(text), ", after %.3f s",
@@ -76,11 +78,11 @@ static void print_summary(const struct heap_report *report, FILE *out)
 	print_amount(out, "peak", heap->peak, text);
 	print_amount(out, "never freed", heap->leaked, "");
 	if (heap->mapped.n) {
-		print_amount(out, "mapped, of it", heap->mapped, " (by mmap(2) and mremap(2))");
+		print_amount(out, "of which mapped", heap->mapped, " (by mmap(2) and mremap(2))");
 		print_amount(out, "never unmapped", heap->mapped_leaked, "");
 	}
 	print_amount(out, "freed at once", heap->totals.temporary,
-		     " (by the same thread, before it allocated another)");
+		     " (by the same thread, before its next allocation)");
 	print_amount(out, "freed by other threads", heap->totals.foreign, "");
 }
 
@@ -179,7 +181,7 @@ static void print_threads(struct heap_report *report, FILE *out)
 	for (size_t i = 0; i < heap->n_threads; i++)
 		list[i] = &heap->threads[i];
 	qsort(list, heap->n_threads, sizeof(*list), compare_threads);
-	fputs("\n   allocated        freed   of it freed elsewhere  thread\n", out);
+	fputs("\n   allocated        freed  freed by other threads  thread\n", out);
 	for (size_t i = 0; i < heap->n_threads && i < THREADS_SHOWN; i++)
 		fprintf(out, "  %10s  %11s  %22s  %s (%" PRIu32 ")\n",
 			size_text(list[i]->totals.allocated.bytes, allocated),
@@ -196,13 +198,13 @@ static void print_distributions(const struct heap_report *report, FILE *out)
 	switch (report->metric) {
 	case HEAP_AT_PEAK: /* the default report */
 	case HEAP_ALLOCATED:
-		print_classes("sizes of what was allocated", heap->sizes, put_size_limit, out);
-		print_classes("lifetimes of what was freed", heap->lifetimes, put_time_limit, out);
+		print_classes("sizes of allocated blocks", heap->sizes, put_size_limit, out);
+		print_classes("lifetimes of freed blocks", heap->lifetimes, put_time_limit, out);
 		return;
 	case HEAP_LEAKED:
-		print_classes("sizes of what was never freed", heap->leaked_sizes, put_size_limit,
+		print_classes("sizes of blocks never freed", heap->leaked_sizes, put_size_limit,
 			      out);
-		print_classes("age, at the end, of what was never freed", heap->leaked_ages,
+		print_classes("ages, at the end, of blocks never freed", heap->leaked_ages,
 			      put_time_limit, out);
 		return;
 	default:
@@ -266,7 +268,7 @@ static int print_changes(struct heap_report *report, FILE *out)
 		r = heap_changes(&before, &after, &changes, &n);
 	if (r == 0) {
 		fprintf(out,
-			"\nalive after %.3f s: %" PRIu64 " %s; after %.3f s: %" PRIu64
+			"\nalive at %.3f s: %" PRIu64 " %s; at %.3f s: %" PRIu64
 			"\n\n         self         total  function\n",
 			report->points[0], before.counts.sum, report->options.unit_name,
 			report->points[1], after.counts.sum);
@@ -287,7 +289,7 @@ int heap_report_print_text(struct heap_report *report, FILE *out)
 	int r;
 
 	if (!heap_is_there(heap)) {
-		fputs("no allocations are in this recording: stackpipe heap -- COMMAND makes one\n",
+		fputs("this recording has no allocations: record them with stackpipe heap -- COMMAND\n",
 		      out);
 		return 0;
 	}

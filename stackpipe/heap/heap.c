@@ -93,7 +93,8 @@ static int take_argument(char *arg, struct argp_state *state)
 	if (is_behind)
 		return take_command(state);
 	if (input)
-		stage_usage_error(state, "one file, not '%s' too (a command stands behind --)",
+		stage_usage_error(state,
+				  "unexpected argument '%s': give one file, or a command after --",
 				  arg);
 	input = arg;
 	return 0;
@@ -114,7 +115,7 @@ static int parse_points(const char *text, const struct argp_state *state)
 	if (*end == ':')
 		report.points[1] = end[1] ? strtod(end + 1, &end) : (end++, INFINITY);
 	if (*end || !(report.points[0] >= 0) || !(report.points[1] > report.points[0]))
-		stage_usage_error(state, "--between is FROM:TO in seconds, not '%s'", text);
+		stage_usage_error(state, "--between takes FROM:TO in seconds, not '%s'", text);
 	return 0;
 }
 
@@ -124,7 +125,7 @@ static uint64_t parse_rows(const char *text, const struct argp_state *state)
 	unsigned long n = strtoul(text, &end, 10);
 
 	if (!*text || *text == '-' || *end)
-		stage_usage_error(state, "-n is a number, not '%s'", text);
+		stage_usage_error(state, "-n takes a number, not '%s'", text);
 	return n;
 }
 
@@ -171,11 +172,12 @@ static int parse_recording_option(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (base && (report.points[0] >= 0 || report.scope != HEAP_ALL ||
 			     report.options.kind != REPORT_FUNCTIONS))
-			stage_usage_error(state,
-					  "--against compares functions of whole recordings");
+			stage_usage_error(
+				state,
+				"--against excludes --between, --only, --tree, --callers and --callees");
 		if (has_command && input)
 			stage_usage_error(state,
-					  "a file to be read and a command exclude each other");
+					  "give a file to read or a command to run, not both");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -215,7 +217,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_MIN:
 		report.options.min_percent = strtod(arg, &end);
 		if (end == arg || *end || !(report.options.min_percent >= 0))
-			stage_usage_error(state, "--min is a percentage, not '%s'", arg);
+			stage_usage_error(state, "--min takes a percentage, not '%s'", arg);
 		return 0;
 	case KEY_ONLY:
 		if (strcmp(arg, "heap") && strcmp(arg, "mmap"))
@@ -233,53 +235,55 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option options[] = {
-	{ NULL, 0, NULL, 0, "To record a command:", 1 },
+	{ NULL, 0, NULL, 0, "Recording a command:", 1 },
 	{ "output", 'o', "FILE", 0,
-	  "Write FILE: all of it, to be reported, if it ends in " RECORDING_ENDING
-	  ", else by its name what capture-sink(1) writes (" DEFAULT_FILE ")",
+	  "Output file: the whole recording, for reports, if its extension is " RECORDING_ENDING
+	  ", else a format of capture-sink(1) (default " DEFAULT_FILE ")",
 	  1 },
-	{ "format", 'f', "FORMAT", 0, "Write a format of capture-sink(1), whatever the name says",
-	  1 },
+	{ "format", 'f', "FORMAT", 0,
+	  "Output format of capture-sink(1) (default: from the extension of FILE)", 1 },
 	{ "force", KEY_FORCE, NULL, 0, "Replace FILE if it exists", 1 },
 	{ "quiet", 'q', NULL, 0, "Print errors only", 1 },
 	{ "sample", 'S', "BYTES", 0,
-	  "Record a sample for so many bytes that are allocated (0, the default: everything; K and M are "
-	  "understood)",
+	  "Record one sample per BYTES allocated, with an optional suffix K or M (default 0, every "
+	  "allocation)",
 	  1 },
-	{ "follow", KEY_FOLLOW, NULL, 0, "Record child processes, too", 1 },
+	{ "follow", KEY_FOLLOW, NULL, 0, "Also record child processes", 1 },
 	{ "when-full", KEY_WHEN_FULL, "POLICY", 0,
-	  "If the program is faster than its recorder: block[:MS] it (block:1000, the default), drop or "
-	  "adapt; see preload-source(1)",
+	  "What to do if the program outruns the recorder: block[:MS] (wait for at most MS milliseconds at a "
+	  "time; default block:1000), drop or adapt; see preload-source(1)",
 	  1 },
-	{ "mmap", KEY_MMAP, NULL, 0, "Record what the program maps itself, too: mmap(2)", 1 },
-	{ "max-frames", KEY_MAX_FRAMES, "N", 0, "Record so many frames of each stack at most (64)",
-	  1 },
+	{ "mmap", KEY_MMAP, NULL, 0, "Also record memory that the program maps with mmap(2)", 1 },
+	{ "max-frames", KEY_MAX_FRAMES, "N", 0, "Maximum frames per stack (default 64)", 1 },
 	{ "sandbox", KEY_SANDBOX, "MODE", 0,
-	  "Confine what records as far as can be had (auto, the default), fully (required) or not "
-	  "(off)",
+	  "Sandbox of the stages that record: auto (as far as the kernel supports it; default), required "
+	  "(fail if incomplete) or off",
 	  1 },
-	{ "show-pipeline", KEY_SHOW, NULL, 0, "Print the shell's pipeline that does the same", 1 },
-	{ NULL, 0, NULL, 0, "To report a recording, what its functions are counted by:", 2 },
-	{ "peak", KEY_PEAK, NULL, 0, "Count what was alive when most was (the default)", 2 },
-	{ "leaks", KEY_LEAKS, NULL, 0, "Count what was never freed", 2 },
-	{ "allocated", KEY_ALLOCATED, NULL, 0, "Count all that was allocated", 2 },
-	{ "temporary", KEY_TEMPORARY, NULL, 0, "Count what was freed at once", 2 },
-	{ "foreign", KEY_FOREIGN, NULL, 0, "Count what was freed by another thread", 2 },
+	{ "show-pipeline", KEY_SHOW, NULL, 0, "Print the equivalent shell pipeline and exit", 1 },
+	{ NULL, 0, NULL, 0, "Reporting a recording, what to count:", 2 },
+	{ "peak", KEY_PEAK, NULL, 0, "Count the memory that was alive at the peak (default)", 2 },
+	{ "leaks", KEY_LEAKS, NULL, 0, "Count memory that was never freed", 2 },
+	{ "allocated", KEY_ALLOCATED, NULL, 0, "Count all memory that was allocated", 2 },
+	{ "temporary", KEY_TEMPORARY, NULL, 0,
+	  "Count memory freed before the next allocation of its thread", 2 },
+	{ "foreign", KEY_FOREIGN, NULL, 0, "Count memory freed by another thread", 2 },
 	{ "between", KEY_BETWEEN, "FROM:TO", 0,
-	  "What has changed between two points in time, in seconds", 2 },
-	{ "against", KEY_AGAINST, "BEFORE", 0, "Show what has changed since another recording", 2 },
+	  "Show what changed between two times, in seconds since the recording began", 2 },
+	{ "against", KEY_AGAINST, "BEFORE", 0, "Show what changed since another recording", 2 },
 	{ "only", KEY_ONLY, "heap|mmap", 0,
-	  "Count only what malloc(3) has given, or only what mmap(2) has", 2 },
+	  "Count only malloc(3) blocks (heap) or only mmap(2) mappings (mmap)", 2 },
 	{ "blocks", KEY_BLOCKS, NULL, 0, "Count blocks instead of bytes", 2 },
-	{ NULL, 0, NULL, 0, "and how:", 3 },
-	{ "tree", 't', NULL, 0, "Show who calls whom, instead of single functions", 3 },
-	{ "callers", KEY_CALLERS, "REGEX", 0, "Show who calls the functions that match", 3 },
-	{ "callees", KEY_CALLEES, "REGEX", 0, "Show whom the functions that match call", 3 },
-	{ "rows", 'n', "N", 0, "Show so many rows of each list (25; 0: all)", 3 },
-	{ "min", KEY_MIN, "PERCENT", 0,
-	  "Leave out branches of a tree with less than so many percent (1)", 3 },
-	{ "lines", KEY_LINES, NULL, 0, "Show each source line of a function by itself", 3 },
-	{ "json", KEY_JSON, NULL, 0, "Print JSON, for programs", 3 },
+	{ NULL, 0, NULL, 0, "Reporting a recording, how to show it:", 3 },
+	{ "tree", 't', NULL, 0, "Show the call tree instead of a list of functions", 3 },
+	{ "callers", KEY_CALLERS, "REGEX", 0, "Show the callers of functions whose names match",
+	  3 },
+	{ "callees", KEY_CALLEES, "REGEX", 0, "Show the callees of functions whose names match",
+	  3 },
+	{ "rows", 'n', "N", 0, "Rows to show of each list (default 25, 0 for all)", 3 },
+	{ "min", KEY_MIN, "PERCENT", 0, "Hide branches of a tree below this percentage (default 1)",
+	  3 },
+	{ "lines", KEY_LINES, NULL, 0, "Show each source line of a function separately", 3 },
+	{ "json", KEY_JSON, NULL, 0, "Print JSON", 3 },
 	{ 0 },
 };
 
@@ -287,7 +291,7 @@ static int fail_to_create(int error)
 {
 	if (error == -EEXIST)
 		fprintf(stderr,
-			"stackpipe heap: error: '%s' exists: choose another name, or --force\n",
+			"stackpipe heap: error: '%s' exists: choose another name or use --force\n",
 			output);
 	else
 		fprintf(stderr, "stackpipe heap: error: could not create '%s': %s\n", output,
@@ -359,7 +363,7 @@ static int finish_recording(int status)
 	if (r < 0)
 		fail_to_create(r);
 	else if (is_whole() && !is_quiet && r == 0)
-		fprintf(stderr, "stackpipe heap: wrote '%s': stackpipe heap %s reports it\n",
+		fprintf(stderr, "stackpipe heap: wrote '%s'; for a report: stackpipe heap %s\n",
 			output, output);
 	new_file_close(&stream);
 	return r < 0 && !status ? STAGE_EXIT_FAILED : status;
@@ -480,7 +484,7 @@ int command_heap(int argc, char **argv)
 {
 	static const char *const names[] = { "preload-source", "live-unwinder", "symbolizer" };
 	static const struct argp argp = { options, parse_option, "[FILE]\n-- COMMAND [ARG...]",
-					  "Says where the memory of a program goes." };
+					  "Show where the memory of a program goes." };
 	int status;
 
 	for (int i = 0; i < N_STAGES - 1; i++)

@@ -83,7 +83,7 @@ static int fill_calls(const struct report *report, struct pair_map *index, struc
 		      size_t *n)
 {
 	const struct counts *counts = &report->counts;
-	uint32_t preempted = intern(report, "the CPU, which another thread was given"),
+	uint32_t preempted = intern(report, "the CPU (preempted)"),
 		 other = intern(report, "something else in the kernel");
 	_cleanup_free_ uint32_t *calls = find_calls(report);
 	int r = calls ? 0 : -ENOMEM;

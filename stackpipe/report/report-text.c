@@ -29,12 +29,12 @@ static void print_views(const struct report *report, FILE *out)
 	if (report->is_first_look) {
 		uint64_t waited = report->options->view.kind == VIEW_WALL ? report->waits.sum : 0;
 
-		fprintf(out, "%.3f s on a CPU, %.3f s of waits; each by itself:",
+		fprintf(out, "%.3f s on a CPU, %.3f s of waits; separately:",
 			report->options->unit ? (report->counts.sum - waited) / 1e9 : 0,
 			report->waits.sum / 1e9);
 		i = 1;
 	} else {
-		fprintf(out, "%s; also:", events->list[0].name);
+		fprintf(out, "%s; other views:", events->list[0].name);
 	}
 	for (const char *between = ""; i < n; i++, between = ",")
 		fprintf(out, "%s --view=%s", between, view_name(events, views[i]));
@@ -97,7 +97,7 @@ static void print_summary(const struct report *report, FILE *out)
 		print_views(report, out);
 	if (report->counts.n != n && events->n == 1)
 		fprintf(out,
-			report->counts.n ? "shares are of the %" PRIu64 " samples that match\n"
+			report->counts.n ? "percentages are of the %" PRIu64 " matching samples\n"
 					 : "%" PRIu64 " samples match\n",
 			report->counts.n);
 }
@@ -168,7 +168,7 @@ static void print_why_no_lines(const struct report *report, FILE *out)
 	for (size_t i = 0; i < report->tree.n_functions; i++)
 		if (report->tree.functions[i].line.file)
 			return;
-	fputs("no source line is known: no file had debug information when it was recorded\n", out);
+	fputs("no source lines: no file had debug information at the time of the recording\n", out);
 }
 
 void report_print_functions(const struct report *report, FILE *out)
@@ -223,8 +223,9 @@ static void print_branches(const struct report *report, const struct subtree *su
 		print_branches(report, subtree, child, depth + 1, out);
 	}
 	if (skipped && report_percent(report, skipped) >= report->options->min_percent)
-		fprintf(out, "  %6.2f %%%*s  %*s(smaller ones)\n", report_percent(report, skipped),
-			has_self ? 10 : 0, "", depth < INDENT_MAX ? depth : INDENT_MAX, "");
+		fprintf(out, "  %6.2f %%%*s  %*s(smaller branches)\n",
+			report_percent(report, skipped), has_self ? 10 : 0, "",
+			depth < INDENT_MAX ? depth : INDENT_MAX, "");
 }
 
 static bool has_subject(const struct report *report)
@@ -239,8 +240,8 @@ void report_print_tree(const struct report *report, FILE *out)
 {
 	static const char *const titles[] = {
 		[REPORT_TREE] = "   total       self  call tree",
-		[REPORT_CALLERS] = "   total  function, and behind it its callers",
-		[REPORT_CALLEES] = "   total       self  function, and behind it its callees",
+		[REPORT_CALLERS] = "   total  function, followed by its callers",
+		[REPORT_CALLEES] = "   total       self  function, followed by its callees",
 	};
 	static const enum subtree_kind kinds[] = {
 		[REPORT_TREE] = SUBTREE_ALL,
@@ -251,7 +252,7 @@ void report_print_tree(const struct report *report, FILE *out)
 
 	fprintf(out, "\n%s\n", titles[report->options->kind]);
 	if (report->is_subject && !has_subject(report))
-		fputs("  no function has such a name\n", out);
+		fputs("  no function name matches\n", out);
 	if (subtree_init(&subtree, &report->counts, kinds[report->options->kind],
 			 report->is_subject) == 0)
 		print_branches(report, &subtree, 0, 0, out);
@@ -329,10 +330,9 @@ static void print_why_nothing(const struct report *report, FILE *out)
 	const struct stacks *stacks = &report->recorder->stacks;
 
 	if (!strcmp(stacks->hello.event, "allocations"))
-		fputs("this is a recording of allocations: stackpipe heap FILE reports it\n", out);
+		fputs("this is a recording of allocations: use stackpipe heap FILE\n", out);
 	else if (event_is_time(&stacks->events.list[0]) && !events_have_waits(&stacks->events))
-		fputs("nothing was on a CPU long enough to be sampled: record --off-cpu says what was "
-		      "waited for\n",
+		fputs("no samples: nothing ran on a CPU long enough; record with --off-cpu to see waits\n",
 		      out);
 }
 

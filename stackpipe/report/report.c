@@ -54,7 +54,7 @@ static void parse_time(const char *text, const struct argp_state *state)
 		options.to = end[1] ? strtod(end + 1, &end) : (end++, 0);
 	if (*end || options.from < 0 || options.to < 0 ||
 	    (options.to > 0 && options.to <= options.from) || !isfinite(options.from + options.to))
-		stage_usage_error(state, "--time is FROM:TO in seconds, not '%s'", text);
+		stage_usage_error(state, "--time takes FROM:TO in seconds, not '%s'", text);
 }
 
 static uint64_t parse_number(const char *text, const char *what, uint64_t max,
@@ -66,7 +66,7 @@ static uint64_t parse_number(const char *text, const char *what, uint64_t max,
 	errno = 0;
 	n = strtoul(text, &end, 10);
 	if (!isdigit((unsigned char)*text) || *end || errno || n > max)
-		stage_usage_error(state, "%s is a number, not '%s'", what, text);
+		stage_usage_error(state, "%s takes a number, not '%s'", what, text);
 	return n;
 }
 
@@ -92,7 +92,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_MIN:
 		options.min_percent = strtod(arg, &end);
 		if (end == arg || *end || !(options.min_percent >= 0))
-			stage_usage_error(state, "--min is a percentage, not '%s'", arg);
+			stage_usage_error(state, "--min takes a percentage, not '%s'", arg);
 		return 0;
 	case KEY_WEIGHTS:
 		options.view.kind = VIEW_WEIGHTS;
@@ -130,7 +130,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARG:
 		if (options.path)
-			stage_usage_error(state, "one file, not '%s' too", arg);
+			stage_usage_error(state, "unexpected argument '%s': report takes one file",
+					  arg);
 		options.path = arg;
 		return 0;
 	case ARGP_KEY_END:
@@ -143,30 +144,34 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option option_table[] = {
-	{ "tree", 't', NULL, 0, "Show who calls whom, instead of single functions", 0 },
-	{ "callers", KEY_CALLERS, "REGEX", 0, "Show who calls the functions that match", 0 },
-	{ "callees", KEY_CALLEES, "REGEX", 0, "Show whom the functions that match call", 0 },
-	{ "lines", KEY_LINES, NULL, 0, "Show each source line of a function by itself", 0 },
-	{ "kernel", KEY_KERNEL, NULL, 0, "Show what the kernel does while something waits, too",
+	{ "tree", 't', NULL, 0, "Show the call tree instead of a list of functions", 0 },
+	{ "callers", KEY_CALLERS, "REGEX", 0, "Show the callers of functions whose names match",
 	  0 },
-	{ "json", KEY_JSON, NULL, 0, "Print JSON, for programs", 0 },
-	{ "weights", KEY_WEIGHTS, NULL, 0, "Count the events that samples stand for", 0 },
+	{ "callees", KEY_CALLEES, "REGEX", 0, "Show the callees of functions whose names match",
+	  0 },
+	{ "lines", KEY_LINES, NULL, 0, "Show each source line of a function separately", 0 },
+	{ "kernel", KEY_KERNEL, NULL, 0, "Also show the kernel functions of waits", 0 },
+	{ "json", KEY_JSON, NULL, 0, "Print JSON", 0 },
+	{ "weights", KEY_WEIGHTS, NULL, 0,
+	  "Count events (the weights of samples) instead of samples", 0 },
 	{ "view", KEY_VIEW, "VIEW", 0,
-	  "Count samples (of the first event), on-cpu, off-cpu, wakeups, wall-clock, or an event by its name",
+	  "What to count: samples (of the first event; default), an event name, or, if waits were recorded, "
+	  "on-cpu (then the default), off-cpu, wakeups or wall-clock (then the default of trees)",
 	  0 },
-	{ "rows", 'n', "N", 0, "Show so many rows of each list (25; 0: all)", 0 },
-	{ "min", KEY_MIN, "PERCENT", 0,
-	  "Leave out branches of a tree with less than so many percent (1)", 0 },
-	{ "show-pipeline", KEY_SHOW, NULL, 0, "Print the shell's pipeline that is read", 0 },
-	{ NULL, 0, NULL, 0, "Which samples are looked at:", 1 },
-	{ "process", KEY_PROCESS, "REGEX", 0, "Look at processes with such a name only", 1 },
-	{ "pid", 'p', "PID", 0, "Look at this process only", 1 },
-	{ "thread", KEY_THREAD, "REGEX", 0, "Look at threads with such a name only", 1 },
+	{ "rows", 'n', "N", 0, "Rows to show of each list (default 25, 0 for all)", 0 },
+	{ "min", KEY_MIN, "PERCENT", 0, "Hide branches of a tree below this percentage (default 1)",
+	  0 },
+	{ "show-pipeline", KEY_SHOW, NULL, 0,
+	  "Print the shell pipeline that the report reads and exit", 0 },
+	{ NULL, 0, NULL, 0, "Which samples to count:", 1 },
+	{ "process", KEY_PROCESS, "REGEX", 0, "Only processes whose names match", 1 },
+	{ "pid", 'p', "PID", 0, "Only this process", 1 },
+	{ "thread", KEY_THREAD, "REGEX", 0, "Only threads whose names match", 1 },
 	{ "cgroup", KEY_CGROUP, "REGEX", 0,
-	  "Of processes in such a control group: containers, units of systemd", 1 },
-	{ "time", KEY_TIME, "FROM:TO", 0, "Look at these seconds since the beginning only", 1 },
-	{ "symbol", KEY_SYMBOL, "REGEX", 0, "Look at stacks with a function of such a name only",
-	  1 },
+	  "Only processes whose control groups (containers, systemd units) match", 1 },
+	{ "time", KEY_TIME, "FROM:TO", 0,
+	  "Only this time range, in seconds since the recording began", 1 },
+	{ "symbol", KEY_SYMBOL, "REGEX", 0, "Only stacks with a function whose name matches", 1 },
 	{ 0 },
 };
 
@@ -293,7 +298,7 @@ static int finish(struct stage *stage, void *self, enum stage_stream_end end)
 	int r = recorder_finish(report.recorder, stage);
 
 	if (r == -ENOTRECOVERABLE)
-		stage_error(stage, "the samples do not add up: this is a defect of "
+		stage_error(stage, "the sample counts do not add up: this is a bug in "
 				   "stackpipe, please report it");
 	if (r == 0)
 		r = choose_view(stage, &report.recorder->stacks.events);
@@ -355,7 +360,7 @@ static void free_options(void)
 int command_report(int argc, char **argv)
 {
 	static const struct argp argp = { option_table, parse_option, "[FILE]",
-					  "Says where the time of a recording went." };
+					  "Show where the time of a recording went." };
 	int status = STAGE_EXIT_FAILED;
 
 	arguments_parse(&argp, "stackpipe report", argc, argv, 0, NULL);

@@ -255,19 +255,19 @@ static void test_wrong_options_are_named(void **state)
 
 	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
 		snprintf(option, sizeof(option), "--time=%s", times[i]);
-		refuse(option, "--time is FROM:TO in seconds, not '");
+		refuse(option, "--time takes FROM:TO in seconds, not '");
 	}
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
 		snprintf(option, sizeof(option), "--rows=%s", numbers[i]);
-		refuse(option, "-n is a number, not '");
+		refuse(option, "-n takes a number, not '");
 		snprintf(option, sizeof(option), "--pid=%s", numbers[i]);
-		refuse(option, "-p is a number, not '");
+		refuse(option, "-p takes a number, not '");
 	}
-	refuse("--pid=18446744073709551615", "-p is a number, not '");
-	refuse("--min=-1", "--min is a percentage, not '-1'");
-	refuse("--process=(", "'(' is no regular expression: ");
-	refuse("--callers=[z-a]", "'[z-a]' is no regular expression: ");
-	refuse("another", "one file, not '");
+	refuse("--pid=18446744073709551615", "-p takes a number, not '");
+	refuse("--min=-1", "--min takes a percentage, not '-1'");
+	refuse("--process=(", "invalid regular expression '(': ");
+	refuse("--callers=[z-a]", "invalid regular expression '[z-a]': ");
+	refuse("another", "unexpected argument '");
 }
 
 /* What is called like an option is a file nevertheless, also to the stages. */

@@ -22,7 +22,7 @@ bool terminal_is_there(void)
 		return true;
 	}
 	fclose(file);
-	fprintf(stderr, "stackpipe top: error: nothing is known of the terminal '%s': set TERM\n",
+	fprintf(stderr, "stackpipe top: error: unknown terminal type '%s': set TERM\n",
 		getenv("TERM") ? getenv("TERM") : "");
 	return false;
 }

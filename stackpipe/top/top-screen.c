@@ -159,7 +159,7 @@ static void draw_head(const struct top *top)
 	attron(A_BOLD);
 	draw_title(top, stacks);
 	attroff(A_BOLD);
-	mvprintw(1, 0, "%" PRIu64 " samples, %.0f a second, ", n, top->rate);
+	mvprintw(1, 0, "%" PRIu64 " samples, %.0f per second, ", n, top->rate);
 	if (top->n_lost)
 		attron(COLOR_PAIR(1));
 	printw("%" PRIu64 " lost", top->n_lost);

@@ -38,7 +38,8 @@ static int set_filter(struct top *top, const char *text)
 	regex_t symbol;
 
 	if (*text && regcomp(&symbol, text, REG_EXTENDED | REG_NOSUB | REG_ICASE)) {
-		snprintf(top->message, sizeof(top->message), "'%s' is no regular expression", text);
+		snprintf(top->message, sizeof(top->message), "invalid regular expression '%s'",
+			 text);
 		return 0; /* the filter stays */
 	}
 	if (top->has_symbol)
@@ -81,7 +82,7 @@ static void save(struct top *top)
 	int fd, r;
 
 	if (!top->counts.n) {
-		snprintf(top->message, sizeof(top->message), "there is nothing to save yet");
+		snprintf(top->message, sizeof(top->message), "nothing to save yet");
 		return;
 	}
 	localtime_r(&now, &broken_down);
@@ -95,7 +96,8 @@ static void save(struct top *top)
 		snprintf(top->message, sizeof(top->message), "could not write '%s': %s", path,
 			 strerror(-r));
 	else
-		snprintf(top->message, sizeof(top->message), "saved: stackpipe report %s", path);
+		snprintf(top->message, sizeof(top->message),
+			 "saved; for a report: stackpipe report %s", path);
 }
 
 /* Zooms into the selected process, control group or function. */
@@ -430,20 +432,22 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option options[] = {
-	{ "pid", 'p', "PID[,PID]", 0, "Record these processes, and their children from now on", 0 },
-	{ "freq", 'F', "HZ", 0, "Take so many samples a second on each CPU (999; at most 20000)",
-	  0 },
+	{ "pid", 'p', "PID[,PID]", 0, "Record these processes and their future children", 0 },
+	{ "freq", 'F', "HZ", 0, "Sampling frequency per CPU (default 999, at most 20000)", 0 },
 	{ "frequency", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 0 },
 	{ "stack-size", 's', "BYTES", 0,
-	  "Copy so much of each stack at most (65528; where rings are small 32768)", 0 },
+	  "Maximum stack bytes copied per sample (default 65528, or 32768 if ring buffers are small)",
+	  0 },
 	{ "event", 'e', "EVENT[,EVENT]", 0,
-	  "Sample cycles, cpu-clock, … (cycles, where there are none cpu-clock)", 0 },
-	{ "duration", 'd', "SECONDS", 0, "Stop after so many seconds", 0 },
+	  "Events to sample: cycles, cpu-clock, … (default cycles, or cpu-clock if the machine has no cycle "
+	  "counter)",
+	  0 },
+	{ "duration", 'd', "SECONDS", 0, "Stop after this many seconds (default: no limit)", 0 },
 	{ "off-cpu", KEY_OFF_CPU, "US", OPTION_ARG_OPTIONAL,
-	  "Record what threads wait for, too, of so many microseconds (100) or more; v changes the view",
+	  "Also record waits of at least US microseconds (default 100); the key v changes the view",
 	  0 },
 	{ "cgroup", KEY_CGROUP, "REGEX", 0,
-	  "Count only processes whose control group (a container, a unit) matches", 0 },
+	  "Count only processes whose control groups (containers, systemd units) match", 0 },
 	{ 0 },
 };
 
@@ -512,7 +516,7 @@ static int run(void)
 int command_top(int argc, char **argv)
 {
 	static const struct argp argp = { options, parse_option, "[-- COMMAND [ARG...]]",
-					  "Shows where time goes, while it goes." };
+					  "Show where time goes, live." };
 	bool has_target = false;
 	int status = STAGE_EXIT_FAILED;
 

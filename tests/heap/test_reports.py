@@ -112,10 +112,10 @@ class Reports(unittest.TestCase):
             self.assertIn("operate", self.report(option, "-n", "0") + text)
         self.assertIn("descend", self.report("-t", "--allocated"))
         self.assertRegex(self.report("--callers", "^operate$", "--blocks"), "operate\n.*descend")
-        self.assertIn("alive after 0.000 s: 0 bytes", self.report("--between", "0:1000"))
+        self.assertIn("alive at 0.000 s: 0 bytes", self.report("--between", "0:1000"))
 
     def test_sizes_and_times_are_of_what_was_asked_for(self):
-        of_all, of_leaks = ("sizes of what was allocated", "lifetimes of what was freed"), ("sizes of what was never freed",)
+        of_all, of_leaks = ("sizes of allocated blocks", "lifetimes of freed blocks"), ("sizes of blocks never freed",)
         for option, there in (("--peak", of_all), ("--allocated", of_all), ("--leaks", of_leaks), ("--temporary", ())):
             text = self.report(option)
             self.assertEqual([title for title in of_all + of_leaks if title in text], list(there), option)

@@ -19,7 +19,7 @@ WAITS = pipeline.BUILD / "tests" / "pipeline" / "waits"
 SCHEMA = SOURCE.parent.parent / "build" / "interop" / "opentelemetry-proto.deb"
 WAITER = "for-pipe"  # a thread whose waits another one ends, by writing
 ROUNDS = "40"
-PREEMPTED = "the CPU, which another thread was given"
+PREEMPTED = "the CPU (preempted)"
 
 
 def of_pprof(path):

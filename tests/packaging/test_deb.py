@@ -155,7 +155,7 @@ class Package(pipeline.PipelineTest):
                                 "/tmp/no.syscap", "-d", "1"),
             env=ENVIRONMENT, capture_output=True, text=True)
         self.assertEqual((nobody.returncode, nobody.stderr.count("\n")), (1, 1), nobody)
-        self.assertIn("you may not run '/usr/bin/perf-source'", nobody.stderr)
+        self.assertIn("no permission to run '/usr/bin/perf-source'", nobody.stderr)
 
     def test_service(self):
         """In a machine of its own, with the hardening of the unit."""

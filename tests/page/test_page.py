@@ -163,7 +163,7 @@ class Page(pipeline.RecordingTest):
 
     def check_waits(self, report, seen):
         """What was waited for, and who has ended that."""
-        told = {row["name"].replace("the CPU, which another thread was given", "preempted"): row["samples"]
+        told = {row["name"].replace("the CPU (preempted)", "preempted"): row["samples"]
                 for row in report["waited_for"]}
         told["something else"] = told.pop("something else in the kernel", 0)
         self.assertEqual({text: n for text, n in seen["reasons"] if n}, {text: n for text, n in told.items() if n})

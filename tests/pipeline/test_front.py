@@ -204,7 +204,7 @@ class Front(pipeline.RecordingTest):
         folded = self.directory / "a.folded"
         folded.write_text("main;_start;slow 30\n")
         done = run("diff", self.capture, folded, status=1)
-        self.assertIn("compare --view=samples", done.stderr)
+        self.assertIn("use --view=samples", done.stderr)
         run("diff", "--view=samples", self.capture, folded)
         run("diff", "--view=nothing", self.capture, folded, status=1)
 

@@ -82,7 +82,7 @@ class SourceLines(pipeline.RecordingTest):
     def test_where_there_are_none_that_is_said(self):
         _, capture = self.record(self.build("-g"), "--no-inlines")
         told = self.run_front("report", "--lines", capture)
-        self.assertRegex(told, r"(?m)^no source line is known: ")
+        self.assertRegex(told, r"(?m)^no source lines: ")
         self.assertRegex(told, r"(?m)^ +\d+\.\d\d % +\d+\.\d\d % +\d+  spin  lines$")
 
 
