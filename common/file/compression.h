@@ -5,8 +5,8 @@
 #include <stddef.h>
 
 /* For whoever was given a file by its name, and for whoever reads standard input. */
-#define COMPRESSION_OF_FILE "it is compressed: %s -dc FILE > ANOTHER, and name that"
-#define COMPRESSION_OF_INPUT "it is compressed: put %s -dc in front of this"
+#define COMPRESSION_OF_FILE "it is compressed: run %s -dc FILE > OTHER, and name OTHER"
+#define COMPRESSION_OF_INPUT "it is compressed: pipe it through %s -dc first"
 
 /*
  * The program that undoes it, by the first bytes (RFC 1952, RFC 8878, the formats of bzip2 and xz).

@@ -41,7 +41,7 @@ static void on_alarm(int signal)
 /* A file that we have mapped was cut by somebody; there is no way back to where it was read. */
 static void on_cut_file(int signal)
 {
-	static const char line[] = ": error: a file was cut while it was read\n";
+	static const char line[] = ": error: a file was truncated while it was read\n";
 
 	if (write(STDERR_FILENO, program_invocation_short_name,
 		  strlen(program_invocation_short_name)) < 0 ||
