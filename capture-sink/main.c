@@ -28,20 +28,20 @@ static int result(struct stage *stage, const struct capture_sink *self, int r)
 		return r;
 	if (r == -ENOTRECOVERABLE) {
 		stage_error(stage,
-			    "what '%s' holds is not what came: this is a defect of "
+			    "the content of '%s' does not match the input: this is a bug in "
 			    "stackpipe, please report it",
 			    self->path);
 		return -ECANCELED;
 	}
 	stage_error(stage, "could not write '%s': %s%s", self->path, strerror(-r),
-		    self->output.n_written ? "; it ends behind its last whole record" : "");
+		    self->output.n_written ? "; it ends after its last complete record" : "");
 	return -ECANCELED;
 }
 
 static int refuse_path(struct stage *stage, const struct capture_sink *self, int error)
 {
 	if (error == -EEXIST)
-		stage_error(stage, "'%s' exists: choose another name, or --force", self->path);
+		stage_error(stage, "'%s' exists: choose another name, or use --force", self->path);
 	else
 		stage_error(stage, "could not create '%s': %s", self->path, strerror(-error));
 	return -ECANCELED;
@@ -53,8 +53,7 @@ static int read_base(struct stage *stage, struct capture_sink *self)
 
 	if (r < 0)
 		stage_error(stage, "could not read '%s': %s", self->base_path,
-			    r == -EBADMSG ? "it is no page that stackpipe has written"
-					  : strerror(-r));
+			    r == -EBADMSG ? "it is not a page written by stackpipe" : strerror(-r));
 	return r < 0 ? -ECANCELED : 0;
 }
 
@@ -65,7 +64,7 @@ static int check_output(struct stage *stage, void *data)
 	int r;
 
 	if (!strcmp(self->path, "-") && isatty(STDOUT_FILENO) && self->format != &format_folded) {
-		stage_error(stage, "standard output is a terminal: name a file");
+		stage_error(stage, "standard output is a terminal: name an output file");
 		stage->exit_status = STAGE_EXIT_USAGE;
 		return -ECANCELED;
 	}
@@ -347,7 +346,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case 'f':
 		self->format = format_find(arg);
 		if (!self->format)
-			stage_usage_error(state, "there is no format '%s': " FORMATS_TEXT, arg);
+			stage_usage_error(state, "unknown format '%s': use " FORMATS_TEXT, arg);
 		return 0;
 	case KEY_FORCE:
 		self->mode = OUTPUT_FILE_REPLACE;
@@ -360,10 +359,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_HEAP:
 		if (!parse_heap(self, arg))
-			stage_usage_error(state,
-					  "--heap takes peak, leaks, allocated, temporary or "
-					  "foreign, and :blocks if need be, not '%s'",
-					  arg);
+			stage_usage_error(
+				state,
+				"--heap takes peak, leaks, allocated, temporary or foreign, "
+				"optionally with :blocks, not '%s'",
+				arg);
 		return 0;
 	case KEY_VIEW:
 		self->counted.view_name = arg;
@@ -373,25 +373,29 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARG:
 		if (self->path)
-			stage_usage_error(state, "one output, not '%s' too", arg);
+			stage_usage_error(
+				state, "unexpected argument '%s': only one OUTPUT is allowed", arg);
 		self->path = arg;
 		return 0;
 	case ARGP_KEY_END:
 		if (!self->path)
-			stage_usage_error(state, "name the output, like out.syscap, or -");
+			stage_usage_error(
+				state, "missing OUTPUT: name a file such as out.syscap, or - for "
+				       "standard output");
 		if (!self->format)
 			self->format = format_of_path(self->path);
 		if (!self->format)
+			stage_usage_error(state,
+					  "the name '%s' implies no format: end it in " FORMATS_TEXT
+					  ", or use -f",
+					  self->path);
+		if (self->base_path && self->format != &format_html)
+			stage_usage_error(state, "--base requires a page (.html) as OUTPUT");
+		if (self->counted.emits_tid && self->format != &format_folded)
 			stage_usage_error(
 				state,
-				"'%s' tells no format by its name: end it with " FORMATS_TEXT
-				", or use -f",
-				self->path);
-		if (self->base_path && self->format != &format_html)
-			stage_usage_error(state, "--base is for a page (.html)");
-		if (self->counted.emits_tid && self->format != &format_folded)
-			stage_usage_error(state, "--tid is for folded stacks: other formats tell "
-						 "threads apart anyway");
+				"--tid requires folded stacks as OUTPUT: other formats always "
+				"keep threads apart");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -428,19 +432,27 @@ static void deinit(void *data)
 }
 
 static const struct argp_option option_table[] = {
-	{ "base", KEY_BASE, "PAGE", 0, "Of html: compare with this page of stackpipe", 0 },
-	{ "format", 'f', "FORMAT", 0, FORMATS_TEXT ", whatever the name says", 0 },
-	{ "force", KEY_FORCE, NULL, 0, "Replace OUTPUT if it exists", 0 },
-	{ "keep-old", KEY_KEEP_OLD, NULL, 0, "Call OUTPUT.old what is called OUTPUT", 0 },
+	{ "base", KEY_BASE, "PAGE", 0,
+	  "Include the profile of PAGE, written earlier by stackpipe, for comparison (html only; "
+	  "default: none)",
+	  0 },
+	{ "format", 'f', "FORMAT", 0,
+	  "Output format: " FORMATS_TEXT " (default: by the suffix of OUTPUT)", 0 },
+	{ "force", KEY_FORCE, NULL, 0, "Replace OUTPUT if it exists (default: fail)", 0 },
+	{ "keep-old", KEY_KEEP_OLD, NULL, 0,
+	  "Replace OUTPUT and keep the existing file as OUTPUT.old", 0 },
 	{ "heap", KEY_HEAP, "AMOUNT", 0,
-	  "Of a heap, in formats that have one amount a stack: peak, leaks, allocated, temporary or "
-	  "foreign, in bytes, or AMOUNT:blocks (peak)",
+	  "Heap amount in formats with one value per stack: peak (default), leaks, allocated, "
+	  "temporary or foreign, in bytes; AMOUNT:blocks counts blocks",
 	  0 },
 	{ "tid", KEY_TID, NULL, 0,
-	  "Of folded stacks: each thread by itself, with PID and TID behind its name", 0 },
+	  "Keep threads apart as NAME-PID/TID (folded only; default: merge threads of the same "
+	  "name)",
+	  0 },
 	{ "view", KEY_VIEW, "VIEW", 0,
-	  "Of several events, in formats that have one amount a stack, and in the summary: samples "
-	  "(on the CPU), on-cpu, off-cpu, wakeups, wall-clock (time in microseconds), or an event's name",
+	  "View in the summary and in formats with one value per stack: samples, on-cpu, off-cpu, "
+	  "wakeups, wall-clock (microseconds), or an event's name (default: wall-clock if there "
+	  "are waits, else samples)",
 	  0 },
 	{ 0 },
 };
@@ -466,7 +478,7 @@ int main(int argc, char **argv)
 	static const struct stage_program program = {
 		.name = "capture-sink",
 		.arguments = "OUTPUT",
-		.summary = "Writes a stream as a file; its format follows its name.",
+		.summary = "Writes a stream to a file; the file name selects the format.",
 		.role = STAGE_SINK,
 		.self_size = sizeof(struct capture_sink),
 		.options = option_table,

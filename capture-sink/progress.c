@@ -24,7 +24,7 @@ void progress_show(struct capture_sink *self)
 		return;
 	if (progress->shown_at)
 		fprintf(stderr,
-			"\r\033[K%8.1f s  %9" PRIu64 " samples  %6.0f a second  %" PRIu64 " lost",
+			"\r\033[K%8.1f s  %9" PRIu64 " samples  %6.0f per second  %" PRIu64 " lost",
 			(self->recording.recorder.stacks.last_time - begun) / 1e9, n,
 			(n - progress->n_shown) * 1e9 / (now - progress->shown_at),
 			progress->n_lost);

@@ -121,7 +121,7 @@ static void print_stacks(const struct capture_sink *self, const struct stack_cou
 {
 	fprintf(stderr, "Hottest stacks (leaf first%s):\n",
 		self->counted.counts.n_other + self->counted.counts.n_crowded
-			? "; at least" /* stacks were dropped meanwhile */
+			? "; lower bounds" /* stacks were dropped meanwhile */
 			: "");
 	for (size_t i = 0; i < n && i < STACKS_SHOWN; i++) {
 		const struct stack_count *count = &list[i];
@@ -145,7 +145,8 @@ static void print_stacks(const struct capture_sink *self, const struct stack_cou
 static void print_without_debug(const struct capture_sink *self, uint64_t n_samples)
 {
 	const char *title =
-		"No debug information (some names, inlined calls and lines are missing; --debuginfod=on):\n";
+		"No debug information (some names, inlined calls and lines are missing; "
+		"--debuginfod=on):\n";
 
 	for (size_t i = 0; i < IMAGES_SHOWN; i++) {
 		const struct counted_image *image = &self->without_debug[i];
@@ -172,7 +173,7 @@ static void print_heap(const struct capture_sink *self, enum stage_stream_end en
 
 	fprintf(stderr, "%s: %" PRIu64 " allocations and frees in %.1f s%s\n", self->path,
 		heap->n_events, (heap->last_time - heap->first_time) / 1e9,
-		end == STAGE_STREAM_WHOLE ? "" : "; INCOMPLETE: the stream was cut");
+		end == STAGE_STREAM_WHOLE ? "" : "; INCOMPLETE: the stream ended early");
 	if (heap->losses.since)
 		fprintf(stderr,
 			"  TAINTED: %" PRIu64 " allocations, %" PRIu64 " frees and %" PRIu64
@@ -213,7 +214,7 @@ static void print_totals(const struct capture_sink *self, uint64_t n_samples,
 	fprintf(stderr, ", %" PRIu64 " lost", stacks->n_lost);
 	if (stacks->n_skipped)
 		fprintf(stderr, ", %" PRIu64 " left out", stacks->n_skipped);
-	fputs(end == STAGE_STREAM_WHOLE ? "\n" : "; INCOMPLETE: the stream was cut\n", stderr);
+	fputs(end == STAGE_STREAM_WHOLE ? "\n" : "; INCOMPLETE: the stream ended early\n", stderr);
 }
 
 /* For a recording with waits: the totals, and the unit of the lists. */
@@ -221,7 +222,8 @@ static void print_times(const struct capture_sink *self)
 {
 	if (events_have_waits(&self->recording.recorder.stacks.events))
 		fprintf(stderr,
-			"%.3f s on a CPU, %.3f s of waits; shares of %s (stackpipe report says more)\n",
+			"%.3f s on CPU, %.3f s waiting; percentages are of %s (details: stackpipe "
+			"report)\n",
 			self->counted.on_cpu_ns / 1e9, self->counted.waited_ns / 1e9,
 			view_name(&self->recording.recorder.stacks.events, self->counted.view));
 }
@@ -231,8 +233,8 @@ static void print_crowded(const struct capture_sink *self)
 {
 	if (self->counted.counts.n_crowded)
 		fprintf(stderr,
-			"  more stacks than fit: the file tells of %" PRIu64
-			" samples only whose they are\n",
+			"  too many distinct stacks: %" PRIu64
+			" samples are counted by thread only, without a stack\n",
 			self->counted.counts.n_crowded);
 }
 
@@ -252,14 +254,14 @@ void summary_print(const struct capture_sink *self, enum stage_stream_end end)
 		return;
 	print_totals(self, n_samples, end);
 	if (self->format->lacks)
-		fprintf(stderr, "  not in a file of format %s: %s\n", format_name(self->format),
+		fprintf(stderr, "  format %s does not store: %s\n", format_name(self->format),
 			self->format->lacks);
 	print_crowded(self);
 	if (!n_samples && end == STAGE_STREAM_WHOLE &&
 	    event_is_time(&self->recording.recorder.stacks.events.list[0]) &&
 	    !events_have_waits(&self->recording.recorder.stacks.events))
-		fputs("  nothing was on a CPU long enough to be sampled: --off-cpu records what was waited "
-		      "for\n",
+		fputs("  nothing ran on a CPU long enough to be sampled: use --off-cpu to record "
+		      "waits\n",
 		      stderr);
 	if (!n_samples || stack_counts_list(&self->counted.counts, by_samples, NULL, &list, &n) < 0)
 		return;

@@ -10,13 +10,15 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_ARG:
 		if (replay->path)
-			stage_usage_error(state, "one file, not '%s' too", arg);
+			stage_usage_error(
+				state, "unexpected argument '%s': only one FILE is allowed", arg);
 		replay->path = arg;
 		return 0;
 	case ARGP_KEY_END:
 		if (!replay->path)
-			stage_usage_error(state, "name a file, like out.syscap, or - for standard "
-						 "input");
+			stage_usage_error(
+				state, "missing FILE: name a capture such as out.syscap, or - for "
+				       "standard input");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -33,7 +35,7 @@ int main(int argc, char **argv)
 	static const struct stage_program program = {
 		.name = "capture-source",
 		.arguments = "FILE",
-		.summary = "Reads a capture back as a stream.",
+		.summary = "Reads a Sysprof capture or folded stacks and writes them as a stream.",
 		.role = STAGE_SOURCE,
 		.self_size = sizeof(struct replay),
 		.parse_option = parse_option,

@@ -205,8 +205,7 @@ static void emit_refused(struct stage *stage, uint64_t n)
 {
 	*counters_get(&stage->counters, "refused", "lines") = n;
 	stage_warn(stage,
-		   "%" PRIu64 " line%s left out: no stack with a count behind it, or more than the "
-		   "limits allow",
+		   "%" PRIu64 " line%s skipped: not a stack followed by a count, or over a limit",
 		   n, n == 1 ? " was" : "s were");
 	stage->exit_status = STAGE_EXIT_FAILED;
 }

@@ -83,7 +83,7 @@ static int read_names(struct stage *stage, struct replay *replay)
 	int r = bundle ? bundle_init(&replay->bundle, bundle->data, bundle->size) : 0;
 
 	if (r == -EBADMSG)
-		stage_warn(stage, "the names in the capture are damaged");
+		stage_warn(stage, "the symbol table in the capture is damaged and ignored");
 	else if (r < 0)
 		return r;
 	r = lines ? locations_read_lines(&replay->locations, lines->data, lines->size) : 0;
@@ -93,7 +93,7 @@ static int read_names(struct stage *stage, struct replay *replay)
 	if (r == 0 && kallsyms)
 		r = kallsyms_finish(&replay->kallsyms);
 	if (r == -EBADMSG || r == -EFBIG)
-		stage_warn(stage, "the kernel's names in the capture are damaged");
+		stage_warn(stage, "the kernel symbols in the capture are damaged and ignored");
 	return r == -ENOMEM ? r : 0;
 }
 
@@ -518,11 +518,11 @@ static const char *describe_end(enum syscap_file_end end)
 {
 	switch (end) {
 	case SYSCAP_FILE_STOPPED:
-		return "recording it was stopped";
+		return "its recording ended early";
 	case SYSCAP_FILE_CUT:
-		return "its end is missing: it was cut, or writing it was";
+		return "its end is missing: the file was truncated, or its writer was interrupted";
 	default:
-		return "it ends with something that is no frame";
+		return "its last bytes are not a valid frame";
 	}
 }
 

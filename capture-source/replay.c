@@ -45,12 +45,12 @@ static int fail_of_other_data(struct stage *stage, const struct replay *replay)
 
 	if (is_stream(&replay->file))
 		return fail(stage, replay,
-			    "it is a stream already: live-unwinder < FILE | symbolizer | "
+			    "it is already a stream: run live-unwinder < FILE | symbolizer | "
 			    "capture-sink out.syscap");
 	if (!program || text_has_ending(replay->path, ".pb.gz"))
 		return fail(stage, replay,
-			    "neither a Sysprof capture nor folded stacks (capture-sink writes "
-			    "other formats, but they cannot be read back)");
+			    "it is neither a Sysprof capture nor folded stacks (other formats of "
+			    "capture-sink cannot be read back)");
 	snprintf(why, sizeof(why),
 		 strcmp(replay->path, "-") ? COMPRESSION_OF_FILE : COMPRESSION_OF_INPUT, program);
 	return fail(stage, replay, why);

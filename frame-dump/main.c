@@ -80,7 +80,7 @@ static int finish(struct stage *stage, void *data, enum stage_stream_end end)
 	if (self->summarize && !summary_print(stdout, &self->summary, stage->reader.totals)) {
 		stage->exit_status = STAGE_EXIT_FAILED;
 		if (end == STAGE_STREAM_WHOLE) /* else the error was already reported */
-			stage_error(stage, "the stream does not add up");
+			stage_error(stage, "the stream's sample counts do not add up");
 	}
 	if (self->summarize && end != STAGE_STREAM_WHOLE)
 		printf("the stream is incomplete\n");
@@ -88,9 +88,11 @@ static int finish(struct stage *stage, void *data, enum stage_stream_end end)
 }
 
 static const struct argp_option option_table[] = {
-	{ "summary", 'u', NULL, 0, "Print totals, and check that they add up (else exit 1)", 0 },
+	{ "summary", 'u', NULL, 0,
+	  "Print totals and check that they add up; exit with 1 if not (default: print records)",
+	  0 },
 	{ "heap-events", KEY_HEAP_EVENTS, NULL, 0,
-	  "Print each allocation and free on a line of its own", 0 },
+	  "Print one line per allocation or free (default: one line per heap_events record)", 0 },
 	{ 0 },
 };
 
@@ -103,7 +105,7 @@ int main(int argc, char **argv)
 {
 	static const struct stage_program program = {
 		.name = "frame-dump",
-		.summary = "Prints a stream's records as text, one a line.",
+		.summary = "Prints the records of a stream as text, one per line.",
 		.role = STAGE_SINK,
 		.self_size = sizeof(struct frame_dump),
 		.options = option_table,

@@ -105,10 +105,11 @@ bool summary_print(FILE *out, const struct summary *summary, const uint64_t *tot
 	for (size_t i = 0; i < summary->n_stages; i++)
 		good &= check_stage(out, &summary->stages[i], i ? &summary->stages[i - 1] : NULL);
 	if (summary->n_stages && summary->stages[summary->n_stages - 1].samples_out != present) {
-		fprintf(out, "  %" PRIu64 " samples are here, the last stage wrote %" PRIu64 "\n",
+		fprintf(out,
+			"  the stream has %" PRIu64 " samples, the last stage wrote %" PRIu64 "\n",
 			present, summary->stages[summary->n_stages - 1].samples_out);
 		good = false;
 	}
-	fprintf(out, good ? "all adds up\n" : "NOT all adds up\n");
+	fprintf(out, good ? "everything adds up\n" : "NOT everything adds up\n");
 	return good;
 }

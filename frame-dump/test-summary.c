@@ -83,7 +83,7 @@ static void test_a_stream_that_adds_up(void **state)
 	stack(WIRE_stack_end_TRUNCATED);
 	stack(WIRE_stack_end_TRUNCATED);
 	assert_true(print());
-	assert_non_null(strstr(text, "all adds up\n"));
+	assert_non_null(strstr(text, "everything adds up\n"));
 	assert_null(strstr(text, "NOT"));
 	assert_non_null(strstr(text, "complete                6  75.00 %"));
 	assert_non_null(strstr(text, "stack-truncated         2  25.00 %"));
@@ -96,7 +96,7 @@ static void test_a_stage_that_loses_without_a_word(void **state)
 	totals[WIRE_RECORD_sample] = 8;
 	assert_false(print());
 	assert_non_null(strstr(text, "DOES NOT ADD UP"));
-	assert_non_null(strstr(text, "NOT all adds up\n"));
+	assert_non_null(strstr(text, "NOT everything adds up\n"));
 	count("perf-source", "dropped", 1);
 	assert_true(print());
 	count("perf-source", "dropped", 1); /* nor may it drop more than it had */
@@ -117,7 +117,7 @@ static void test_samples_that_are_not_there(void **state)
 	stage("perf-source", 10, 10);
 	totals[WIRE_RECORD_sample] = 9;
 	assert_false(print());
-	assert_non_null(strstr(text, "9 samples are here, the last stage wrote 10"));
+	assert_non_null(strstr(text, "9 samples, the last stage wrote 10"));
 	totals[WIRE_RECORD_stack] = 1; /* some unwound, some not */
 	assert_true(print());
 }

@@ -55,7 +55,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_VERIFY:
 		number = strtoul(arg, &end, 10);
 		if (*arg == '-' || *end || number < 1) /* strtoul() accepts a sign */
-			stage_usage_error(state, "--verify takes a number from 1 on, not '%s'",
+			stage_usage_error(state, "--verify takes a number of at least 1, not '%s'",
 					  arg);
 		self->verify.every = number;
 		return 0;
@@ -64,9 +64,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (self->verify.dump_path && !self->verify.every)
-			stage_usage_error(state, "--verify-dump needs --verify");
+			stage_usage_error(state, "--verify-dump requires --verify");
 		if (self->user_rules_path && !engines_first(&self->engines)->takes_user_rules)
-			stage_usage_error(state, "--unwind-rules goes with --engine=auto or table");
+			stage_usage_error(
+				state, "--unwind-rules requires --engine=auto or --engine=table");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -74,16 +75,22 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option option_table[] = {
-	{ "engine", KEY_ENGINE, "ENGINE", 0, "How to unwind: auto, table or dwfl (elfutils)", 0 },
-	{ "unwind-rules", KEY_UNWIND_RULES, "FILE", 0,
-	  "Believe the rules in FILE before the unwind information of the images", 0 },
-	{ "intervals", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 0 },
-	{ "no-cache", KEY_NO_CACHE, NULL, 0, "Neither read nor write unwind tables on disk", 0 },
-	{ "verify", KEY_VERIFY, "N", 0, "Unwind every Nth sample with both engines, and compare",
+	{ "engine", KEY_ENGINE, "ENGINE", 0,
+	  "Unwinder: table (compiled unwind tables), dwfl (elfutils) or auto (tables first, then "
+	  "elfutils; default)",
 	  0 },
+	{ "unwind-rules", KEY_UNWIND_RULES, "FILE", 0,
+	  "Prefer the unwind rules in FILE to the unwind information of the images (default: none)",
+	  0 },
+	{ "intervals", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 0 },
+	{ "no-cache", KEY_NO_CACHE, NULL, 0,
+	  "Do not cache unwind tables on disk (default: cache large ones)", 0 },
+	{ "verify", KEY_VERIFY, "N", 0,
+	  "Unwind every Nth sample with elfutils too, and compare (default: off)", 0 },
 	{ "verify-dump", KEY_VERIFY_DUMP, "FILE", 0,
-	  "Write the first samples that differ to FILE, a stream", 0 },
-	{ "max-frames", KEY_MAX_FRAMES, "N", 0, "User frames of a stack at most (512)", 0 },
+	  "Write the first 16 samples that differ to FILE as a stream (default: none)", 0 },
+	{ "max-frames", KEY_MAX_FRAMES, "N", 0,
+	  "Maximum number of user frames per stack (default 512, at most 7680)", 0 },
 	{ 0 },
 };
 
@@ -127,7 +134,7 @@ int main(int argc, char **argv)
 {
 	static const struct stage_program program = {
 		.name = "live-unwinder",
-		.summary = "Replaces every sample of a stream by its call stack.",
+		.summary = "Replaces every sample of a stream with its call stack.",
 		.role = STAGE_FILTER,
 		.self_size = sizeof(struct live_unwinder),
 		.options = option_table,

@@ -74,9 +74,9 @@ static const char *describe(int error)
 {
 	switch (error) {
 	case -ESTALE:
-		return "it is not the file any more that was replayed";
+		return "it is no longer the file that was replayed";
 	case -EPERM:
-		return "it belongs to somebody else";
+		return "it belongs to another user, or others can write to it";
 	default:
 		return strerror(-error);
 	}
@@ -94,8 +94,8 @@ static void discover(struct stack_file *recording, uint64_t number)
 	r = open_file(recording, image);
 	if (r < 0)
 		stage_error(recording->stage,
-			    "the stacks in '%.700s' cannot be had: %s; perfdata-source "
-			    "--copy-stacks sends them along",
+			    "could not read the stacks in '%.700s': %s; use perfdata-source "
+			    "--copy-stacks to send them in the stream",
 			    image->path, describe(r));
 }
 
@@ -143,7 +143,7 @@ bool stack_file_was_good(const struct stack_file *recording)
 			return true;
 	}
 	stage_error(recording->stage,
-		    "the file with the stacks was written to while it was read: some may be "
+		    "the file with the stacks was modified while it was read: some stacks may be "
 		    "wrong");
 	return false;
 }

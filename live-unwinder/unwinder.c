@@ -92,14 +92,14 @@ static int find_arch(struct stage *stage, struct live_unwinder *self,
 {
 	self->arch = arch_find(hello->machine);
 	if (!self->arch || hello->register_mask != self->arch->register_mask) {
-		stage_error(stage, "the stream was recorded on another kind of machine");
+		stage_error(stage, "the stream was recorded on an unsupported architecture");
 		return -ECANCELED;
 	}
 	if (self->arch == arch_host() || (!engines_first(&self->engines)->is_of_host &&
 					  !(self->verify.every && engines_reference()->is_of_host)))
 		return 0;
 	stage_error(stage,
-		    "elfutils cannot unwind what was recorded on %s here: leave out "
+		    "elfutils cannot unwind a stream recorded on %s on this machine: omit "
 		    "--engine=dwfl and --verify",
 		    self->arch->name);
 	return -ECANCELED;
@@ -127,8 +127,10 @@ int unwinder_start(struct stage *stage, void *data, struct wire_hello *hello)
 	stack_file_init(&self->recording, stage, &self->identity.images);
 	r = elf_cache_init(&self->files, stage, &self->identity.images, hello);
 	if (self->files.client.was_refused)
-		stage_warn(stage, "whoever has the address of the image server is not it: files "
-				  "are opened by their paths");
+		stage_warn(
+			stage,
+			"the process at the image server's address is not the image server: files "
+			"are opened by path instead");
 	if (r == 0)
 		r = start_engines(stage, self, hello);
 	return r < 0 ? r : start_verify(stage, self, hello);
@@ -350,9 +352,9 @@ static void report_denied(struct stage *stage, const struct elf_cache *files)
 
 	if (!files->n_denied)
 		return;
-	stage_warn(stage, "%zu of the files may not be read, first '%s'%s", files->n_denied,
+	stage_warn(stage, "no permission to read %zu of the files, first '%s'%s", files->n_denied,
 		   files->denied_path ? files->denied_path : "",
-		   is_sandbox_why ? ": --sandbox=off reads what root may read" : "");
+		   is_sandbox_why ? ": use --sandbox=off to read them as root" : "");
 }
 
 /* Reports refused files that a replayed stream identifies by build-id alone. */
@@ -362,9 +364,9 @@ static void report_untrusted(struct stage *stage, const struct file_trust *trust
 		return;
 	*counters_get(&stage->counters, "refused", "untrusted-files") = trust->n_refused;
 	stage_warn(stage,
-		   "files were not believed %" PRIu64
-		   " times, first '%s': others than root and you "
-		   "may write to them; replay as their owner, or chown or chmod them",
+		   "untrusted files were refused %" PRIu64
+		   " times, first '%s': users other than root and you can write to them; replay as "
+		   "their owner, or chown or chmod them",
 		   trust->n_refused, trust->first_refused ? trust->first_refused : "");
 }
 

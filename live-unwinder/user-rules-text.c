@@ -107,7 +107,8 @@ static bool take_offset(struct parser *parser, struct part *part, int32_t *ret)
 		unsigned int base = take(part, "0x") ? 16 : 10;
 
 		if (!take_digits(part, base, (uint64_t)INT32_MAX + is_negative, &number))
-			return fail(parser, "behind + or - comes a number of at most 31 bits");
+			return fail(parser,
+				    "+ or - must be followed by a number of at most 31 bits");
 	}
 	*ret = is_negative ? -(int64_t)number : (int64_t)number;
 	return true;
@@ -123,7 +124,7 @@ static bool take_register(struct parser *parser, struct part *part, uint8_t *ret
 		part->at++;
 	found = arch_register_number(parser->arch->base, name, part->at - name);
 	if (found < 0)
-		return fail(parser, "no register of this architecture has this name");
+		return fail(parser, "this architecture has no register of this name");
 	*ret = found;
 	return true;
 }
@@ -131,7 +132,7 @@ static bool take_register(struct parser *parser, struct part *part, uint8_t *ret
 /* Fails unless the whole part was consumed. */
 static bool take_end(struct parser *parser, const struct part *part)
 {
-	return is_empty(part) || fail(parser, "there is something behind a value");
+	return is_empty(part) || fail(parser, "unexpected characters after a value");
 }
 
 /* *(REGISTER+N): the register selects `of_sp` or `of_fp`. */
@@ -143,9 +144,9 @@ static bool take_memory(struct parser *parser, struct part *part, uint8_t of_sp,
 	if (!take_register(parser, part, &number) || !take_offset(parser, part, ret_offset))
 		return false;
 	if (!take(part, ")"))
-		return fail(parser, "*( lacks its )");
+		return fail(parser, "*( has no closing )");
 	if (number != parser->arch->base->sp && number != parser->arch->base->fp)
-		return fail(parser, "only the stack and the frame pointer may stand in *( )");
+		return fail(parser, "*( ) allows only the stack pointer and the frame pointer");
 	*ret = number == parser->arch->base->sp ? of_sp : of_fp;
 	return true;
 }
@@ -184,7 +185,7 @@ static bool parse_place(struct parser *parser, struct part *part, uint8_t own, u
 		if (!take_offset(parser, part, ret_offset))
 			return false;
 		if (is_memory && !take(part, ")"))
-			return fail(parser, "*( lacks its )");
+			return fail(parser, "*( has no closing )");
 		return take_end(parser, part);
 	}
 	if (is_memory)
@@ -194,7 +195,7 @@ static bool parse_place(struct parser *parser, struct part *part, uint8_t own, u
 	if (!take_register(parser, part, &number))
 		return false;
 	if (!is_empty(part))
-		return fail(parser, "a word in memory is cfa+N or *(REGISTER+N)");
+		return fail(parser, "a word in memory is written cfa+N or *(REGISTER+N)");
 	*ret = number == own ? UNWIND_VALUE_SAME : UNWIND_VALUE_REGISTER;
 	*ret_offset = number == own ? 0 : number;
 	return true;
@@ -219,10 +220,10 @@ static bool set_part(struct parser *parser, unsigned int what, unsigned int *giv
 	const unsigned int parts = HAS_CFA | HAS_RETURN_ADDRESS | HAS_FP;
 
 	if (*given & what)
-		return fail(parser, "something is said twice");
+		return fail(parser, "a part of the rule is given twice");
 	*given |= what;
 	if (*given & HAS_ALL && *given & parts)
-		return fail(parser, "'fp' and 'end' stand for a whole rule");
+		return fail(parser, "'fp' and 'end' are complete rules: no other part is allowed");
 	return true;
 }
 
@@ -271,8 +272,9 @@ static bool parse_rule_word(struct parser *parser, struct part *word, struct unw
 	if (parser->wrong)
 		return false;
 	if (!memchr(word->at, '=', word->end - word->at))
-		return fail(parser, "a rule is 'fp', 'end', or cfa=..., ra=... and possibly the "
-				    "frame pointer; 'signal' may follow");
+		return fail(parser,
+			    "a rule is 'fp', 'end', or cfa=... ra=... and optionally the frame "
+			    "pointer; 'signal' may follow");
 	if (take(word, "cfa="))
 		return set_part(parser, HAS_CFA, given) && parse_cfa(parser, word, rule);
 	if (take(word, "ra="))
@@ -282,7 +284,9 @@ static bool parse_rule_word(struct parser *parser, struct part *word, struct unw
 	if (!take_register(parser, word, &number))
 		return false;
 	if (number != parser->arch->base->fp || !take(word, "="))
-		return fail(parser, "of a caller's registers, only the frame pointer is followed");
+		return fail(
+			parser,
+			"the frame pointer is the only caller's register that a rule can restore");
 	return set_part(parser, HAS_FP, given) && parse_fp(parser, word, rule);
 }
 
@@ -298,14 +302,14 @@ static bool parse_rule(struct parser *parser, struct part *line, struct unwind_r
 	if (given & HAS_ALL)
 		return true;
 	if (!(given & HAS_CFA))
-		return fail(parser, "a rule says how to get to the caller: 'fp', 'end' or cfa=...");
-	return given & HAS_RETURN_ADDRESS || fail(parser, "cfa=... lacks its ra=...");
+		return fail(parser, "the rule is missing: add 'fp', 'end', or cfa=... ra=...");
+	return given & HAS_RETURN_ADDRESS || fail(parser, "cfa=... requires ra=...");
 }
 
 static bool parse_address(struct parser *parser, struct part *part, uint64_t *ret)
 {
 	if (!take(part, "0x"))
-		return fail(parser, "a range is 0xSTART-0xEND");
+		return fail(parser, "a range is written 0xSTART-0xEND");
 	return take_digits(part, 16, UINT64_MAX, ret) ||
 	       fail(parser, "an address is a number of at most 64 bits");
 }
@@ -318,11 +322,11 @@ static bool parse_range(struct parser *parser, struct part *line, struct user_ru
 	if (!parse_address(parser, &word, &user_rule->start))
 		return false;
 	if (!take(&word, "-"))
-		return fail(parser, "a range is 0xSTART-0xEND");
+		return fail(parser, "a range is written 0xSTART-0xEND");
 	if (!parse_address(parser, &word, &user_rule->end) || !take_end(parser, &word))
 		return false;
 	return user_rule->start < user_rule->end ||
-	       fail(parser, "a range's end lies behind its start");
+	       fail(parser, "the end of a range must be greater than its start");
 }
 
 /* The bytes overwrite their digits. */
@@ -332,13 +336,13 @@ static bool parse_hex(struct parser *parser, struct part *word, struct user_rule
 	uint8_t *bytes = (uint8_t *)word->at;
 
 	if (!n || n > WIRE_BUILD_ID_MAX || (word->end - word->at) % 2)
-		return fail(parser, "a build-id is 1 to 64 bytes, two hexadecimal digits each");
+		return fail(parser, "a build-id has 1 to 64 bytes, two hexadecimal digits each");
 	for (size_t i = 0; i < n; i++) {
 		int high = text_digit_value(word->at[2 * i]),
 		    low = text_digit_value(word->at[2 * i + 1]);
 
 		if (high < 0 || low < 0)
-			return fail(parser, "an id consists of hexadecimal digits");
+			return fail(parser, "an id must consist of hexadecimal digits");
 		bytes[i] = high << 4 | low;
 	}
 	user_rule->id = bytes;
@@ -356,7 +360,7 @@ static bool parse_key(struct parser *parser, struct part *line, struct user_rule
 		return parse_hex(parser, &word, user_rule);
 	}
 	if (!take(&word, "file-id:"))
-		return fail(parser, "a line begins with build-id: or file-id:");
+		return fail(parser, "a line must begin with build-id: or file-id:");
 	if (word.end - word.at != 2 * FILE_ID_SIZE)
 		return fail(parser, "a file id has 32 hexadecimal digits");
 	user_rule->key = USER_RULE_FILE_ID;

@@ -103,7 +103,7 @@ static int find_overlap(const struct user_rule_list *user_rules, struct user_rul
 		*error = (struct user_rules_error){
 			.line = is_behind ? here->line : before->line,
 			.other_line = is_behind ? before->line : here->line,
-			.text = "an earlier line has a rule for the same code",
+			.text = "the range overlaps that of an earlier rule",
 		};
 		return USER_RULES_E_OVERLAP;
 	}

@@ -20,15 +20,15 @@ const char *perfdata_outcome_text(enum perfdata_outcome outcome)
 	case PERFDATA_E_COMPRESSED:
 		return "it is compressed";
 	case PERFDATA_E_BYTE_ORDER:
-		return "it was recorded on a machine with the other byte order";
+		return "it was recorded on a machine with a different byte order";
 	case PERFDATA_E_DAMAGED:
-		return "it contradicts itself";
+		return "it is damaged: its contents are inconsistent";
 	case PERFDATA_E_TOO_MANY_EVENTS:
 		return "it has more than 1024 events";
 	case PERFDATA_E_UNSUPPORTED:
-		return "it is compressed in a way that is not known here";
+		return "its compression method is not supported";
 	default:
-		return "it is good";
+		return "it is valid";
 	}
 }
 

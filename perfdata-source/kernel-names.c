@@ -16,7 +16,7 @@
 #include "common/file/owned-file.h"
 #include "perfdata-source/kernel-names.h"
 
-#define ANOTHER_BOOT "the machine was started anew since it was recorded"
+#define ANOTHER_BOOT "the machine has been rebooted since the recording"
 
 /* Only a copy that no other user can have written is trusted. */
 static int open_copy(const struct kernel_names *names)

@@ -12,7 +12,7 @@ enum { KEY_COPY_STACKS = 0x100 };
 
 static const struct argp_option option_table[] = {
 	{ "copy-stacks", KEY_COPY_STACKS, NULL, 0,
-	  "Send stacks themselves into a pipe, too, not where they lie in FILE", 0 },
+	  "Copy stacks into a pipe too (default: send only their offsets in FILE)", 0 },
 	{ 0 },
 };
 
@@ -26,7 +26,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARG:
 		if (replay->path)
-			stage_usage_error(state, "one file, not '%s' too", arg);
+			stage_usage_error(
+				state, "unexpected argument '%s': only one FILE is allowed", arg);
 		replay->path = arg;
 		return 0;
 	case ARGP_KEY_END:

@@ -36,12 +36,14 @@ static int fail(const struct stage *stage, const struct perfdata_replay *replay,
 	const char *path = strcmp(replay->path, "-") ? replay->path : "standard input";
 
 	if (outcome == -ESPIPE)
-		stage_error(stage,
-			    "'%s' is a file that came through a pipe: name it, or use "
-			    "perf record -o -",
-			    path);
+		stage_error(
+			stage,
+			"'%s' is a pipe, but a perf.data file must be seekable: pass it by name, "
+			"or use perf record -o -",
+			path);
 	else if (outcome == -ENOTTY)
-		stage_error(stage, "'%s' is a terminal: pipe what perf record -o - writes into it",
+		stage_error(stage,
+			    "'%s' is a terminal: pipe the output of perf record -o - into it",
 			    path);
 	else if (outcome == PERFDATA_E_COMPRESSED)
 		stage_error(stage,
@@ -524,11 +526,10 @@ static const struct event *find_without_stack(const struct perf_events *events)
 static const char *what_is_instead(const struct layout *layout)
 {
 	if (!(layout->sample_type & PERF_SAMPLE_CALLCHAIN))
-		return "only where each sample was is known";
+		return "only the address of each sample is known";
 	return layout->branch_type & PERF_SAMPLE_BRANCH_CALL_STACK
-		       ? "its own call chains are passed on, as the CPU's branch records (LBR) have "
-			 "them"
-		       : "its own call chains are passed on, which are made of frame pointers";
+		       ? "perf's own call chains, from branch records (LBR), are used"
+		       : "perf's own call chains, from frame pointers, are used";
 }
 
 static void warn_of_missing_stacks(struct stage *stage, const struct perf_events *events)
@@ -538,12 +539,13 @@ static void warn_of_missing_stacks(struct stage *stage, const struct perf_events
 	if (without && !largest_stack(events))
 		stage_warn(
 			stage,
-			"the file has no stacks: %s (perf record --call-graph dwarf records them)",
+			"the file has no stacks: %s (use perf record --call-graph dwarf to record "
+			"stacks)",
 			what_is_instead(&without->layout));
 	else if (without)
 		stage_warn(stage,
-			   "samples of '%s' have no stacks (perf record --call-graph dwarf): their "
-			   "own call chains are passed on",
+			   "samples of '%s' have no stacks: perf's own call chains are used (use "
+			   "perf record --call-graph dwarf to record stacks)",
 			   without->name);
 }
 
@@ -563,8 +565,11 @@ int replay_start(struct stage *stage, void *data, struct wire_hello *hello)
 		return fail(stage, replay, PERFDATA_E_DAMAGED);
 	arch = *replay->header.arch ? arch_find_name(replay->header.arch) : arch_host();
 	if (!arch) {
-		stage_error(stage, "'%s' was recorded on %s, and can be replayed there",
-			    replay->path, replay->header.arch);
+		stage_error(
+			stage,
+			"'%s' was recorded on %s, which is not supported: use a file of x86-64 or "
+			"aarch64",
+			replay->path, replay->header.arch);
 		return -ECANCELED;
 	}
 	events_settle(&replay->header.events, arch);

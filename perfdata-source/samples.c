@@ -57,8 +57,8 @@ void samples_warn_of_skipped(struct stage *stage, const struct perfdata_replay *
 	if (replay->samples.n_skipped)
 		stage_warn(stage,
 			   "%" PRIu64 " samples of %" PRIu32
-			   " events are left out (too-many-events of "
-			   "--stats names them): a stream has %d events at most",
+			   " events were dropped (see too-many-events in --stats): a stream has at "
+			   "most %d events",
 			   replay->samples.n_samples_skipped, replay->samples.n_skipped,
 			   WIRE_EVENTS_MAX);
 }

@@ -47,5 +47,5 @@ void messages_print(const struct messages *messages, FILE *out)
 	for (size_t i = 0; i < messages->n; i++)
 		fprintf(out, "%s: %s\n", messages->list[i].stage, messages->list[i].text);
 	if (messages->n_more)
-		fprintf(out, "and %" PRIu64 " more messages of this kind\n", messages->n_more);
+		fprintf(out, "and %" PRIu64 " more messages\n", messages->n_more);
 }

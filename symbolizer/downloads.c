@@ -19,13 +19,13 @@ static void start_fetcher(struct downloads *downloads)
 
 	if (!downloads->urls) {
 		stage_warn(downloads->stage,
-			   "nothing is downloaded: DEBUGINFOD_URLS names no server");
+			   "no debug files are downloaded: DEBUGINFOD_URLS names no server");
 		return;
 	}
 	r = debuginfod_fetcher_start(&downloads->fetcher, downloads->urls);
 	downloads->has_fetcher = r == 0;
 	if (r < 0)
-		stage_warn(downloads->stage, "nothing is downloaded: %s", strerror(-r));
+		stage_warn(downloads->stage, "no debug files are downloaded: %s", strerror(-r));
 }
 
 int downloads_begin(struct downloads *downloads, struct stage *stage, struct debug_dirs *dirs)
@@ -71,7 +71,7 @@ bool downloads_take(struct downloads *downloads, struct debuginfod_build_id *ret
 		return false;
 	while ((r = debuginfod_fetcher_poll(&downloads->fetcher, ret)) != 0) {
 		if (r < 0) {
-			stage_warn(downloads->stage, "no more is downloaded: %s",
+			stage_warn(downloads->stage, "no more debug files are downloaded: %s",
 				   debuginfod_fetcher_explain(r));
 			continue;
 		}

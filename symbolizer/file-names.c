@@ -315,9 +315,9 @@ void file_names_report_untrusted(const struct file_names *names)
 		return;
 	*counters_get(&names->stage->counters, "refused", "untrusted-files") = trust->n_refused;
 	stage_warn(names->stage,
-		   "debug files were not believed %" PRIu64 " times, first '%s': others than their "
-		   "program's owner, root and you may write to them; chown or chmod them, or name "
-		   "their directory with --debug-dir",
+		   "untrusted debug files were refused %" PRIu64
+		   " times, first '%s': users other than their program's owner, root and you can "
+		   "write to them; chown or chmod them, or name their directory with --debug-dir",
 		   trust->n_refused, trust->first_refused ? trust->first_refused : "");
 }
 

@@ -52,7 +52,7 @@ static void warn_of_missing_dirs(struct stage *stage, const struct debug_dirs *d
 {
 	for (size_t i = 1; i < dirs->n; i++)
 		if (access(dirs->list[i], X_OK) < 0)
-			stage_warn(stage, "no debug files are taken from '%s': %s", dirs->list[i],
+			stage_warn(stage, "no debug files are read from '%s': %s", dirs->list[i],
 				   strerror(errno));
 }
 
@@ -374,8 +374,9 @@ static int handle_sample(struct stage *stage, void *data, const void *view)
 	struct symbolizer *self = data;
 
 	if (!self->has_seen_samples)
-		stage_warn(stage, "samples come that no unwinder has seen, and get no names: put "
-				  "live-unwinder in front of symbolizer");
+		stage_warn(stage,
+			   "the stream has samples that are not unwound, which get no names: run "
+			   "live-unwinder before symbolizer");
 	self->has_seen_samples = true;
 	return STAGE_PASS;
 }
@@ -406,13 +407,15 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	}
 	if (key == KEY_DEBUGINFOD) {
 		if (debuginfod_mode_parse(arg, &self->file_names.downloads.mode) < 0)
-			stage_usage_error(state, "--debuginfod is off, cache or on, not '%s'", arg);
+			stage_usage_error(state, "--debuginfod takes off, cache or on, not '%s'",
+					  arg);
 		return 0;
 	}
 	if (key != KEY_DEBUG_DIR)
 		return ARGP_ERR_UNKNOWN;
 	if (dirs->n == DEBUG_DIRS_MAX)
-		stage_usage_error(state, "--debug-dir can be given %d times", DEBUG_DIRS_MAX - 1);
+		stage_usage_error(state, "--debug-dir can be given at most %d times",
+				  DEBUG_DIRS_MAX - 1);
 	dirs->list[dirs->n++] = arg;
 	return 0;
 }
@@ -442,12 +445,15 @@ static void deinit(void *data)
 
 static const struct argp_option option_table[] = {
 	{ "debug-dir", KEY_DEBUG_DIR, "DIR", 0,
-	  "Look for separate debug files in DIR too, as in /usr/lib/debug", 0 },
+	  "Also search DIR, laid out like /usr/lib/debug, for separate debug files (at most 15 "
+	  "times; default: none)",
+	  0 },
 	{ "debuginfod", KEY_DEBUGINFOD, "MODE", 0,
-	  "Debug files of debuginfod: off, cache (what is there; the default), or on (download)",
+	  "Debug files from debuginfod: off, cache (files downloaded earlier; default) or on "
+	  "(download missing files)",
 	  0 },
 	{ "no-inlines", KEY_NO_INLINES, NULL, 0,
-	  "Name functions only: without inlined calls and source lines", 0 },
+	  "Name functions only, without inlined calls and source lines (default: with both)", 0 },
 	{ 0 },
 };
 
@@ -490,7 +496,7 @@ int main(int argc, char **argv)
 {
 	static const struct stage_program program = {
 		.name = "symbolizer",
-		.summary = "Adds names to the places of a stream's call stacks.",
+		.summary = "Adds symbol names to the call stacks of a stream.",
 		.role = STAGE_FILTER,
 		.self_size = sizeof(struct symbolizer),
 		.options = option_table,

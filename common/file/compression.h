@@ -5,8 +5,8 @@
 #include <stddef.h>
 
 /* For a file that was given by name, and for standard input; %s is the program. */
-#define COMPRESSION_OF_FILE "it is compressed: %s -dc FILE > ANOTHER, and name that"
-#define COMPRESSION_OF_INPUT "it is compressed: put %s -dc in front of this"
+#define COMPRESSION_OF_FILE "it is compressed: run %s -dc FILE > OTHER, and name OTHER"
+#define COMPRESSION_OF_INPUT "it is compressed: pipe it through %s -dc first"
 
 /*
  * Returns the program that decompresses the data, by its first bytes (RFC 1952, RFC 8878, bzip2,

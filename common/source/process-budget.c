@@ -193,15 +193,15 @@ bool processes_is_storming(const struct tracked_process *process, uint64_t time)
 static void warn_of(struct stage *stage, const struct refused_processes *refused, const char *text)
 {
 	if (refused->n)
-		stage_warn(stage, "%" PRIu64 " processes ('%s', %" PRIu32 ", was the first) %s",
+		stage_warn(stage, "%" PRIu64 " processes (first: '%s', PID %" PRIu32 ") %s",
 			   refused->n, refused->first_name, refused->first_pid, text);
 }
 
 void processes_warn_of_refused(const struct processes *processes)
 {
 	warn_of(processes->stage, &processes->over_budget,
-		"mapped code, or changed their names, too often for each time to be told: their "
-		"stacks end with mappings-lost");
+		"mapped code or changed their names too often to record each change: their stacks "
+		"end with mappings-lost");
 	warn_of(processes->stage, &processes->over_limit,
-		"have more code mapped than is kept: their stacks end with mapping-limit");
+		"have more code mapped than the limit: their stacks end with mapping-limit");
 }

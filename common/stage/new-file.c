@@ -61,7 +61,7 @@ static int take_place(const struct keeper *keeper)
 	if (!*keeper->beside)
 		return 0;
 	if (!keeper->holds_something) {
-		fprintf(stderr, "%s: nothing was recorded: '%s' is as it was\n", keeper->program,
+		fprintf(stderr, "%s: nothing was recorded: '%s' is unchanged\n", keeper->program,
 			keeper->path);
 		drop(keeper);
 		return NEW_FILE_LEFT_OLD;
@@ -73,7 +73,7 @@ static int take_place(const struct keeper *keeper)
 	return r < 0 ? r : rename_to(keeper, keeper->beside, "");
 }
 
-#define LEFT "%s: '%s' is as it was; what there is of the new one is in '"
+#define LEFT "%s: '%s' is unchanged; the incomplete new file is '"
 
 /* The writer has failed (and reported it), or was killed: then its content is unknown. */
 static void leave_cut(const struct keeper *keeper)
@@ -81,7 +81,7 @@ static void leave_cut(const struct keeper *keeper)
 	if (keeper->is_empty) {
 		drop(keeper);
 		if (*keeper->beside)
-			fprintf(stderr, "%s: nothing was recorded: '%s' is as it was\n",
+			fprintf(stderr, "%s: nothing was recorded: '%s' is unchanged\n",
 				keeper->program, keeper->path);
 	} else if (*keeper->beside && rename_to(keeper, keeper->beside, ".part") == 0) {
 		fprintf(stderr, LEFT "%s.part'\n", keeper->program, keeper->path, keeper->path);

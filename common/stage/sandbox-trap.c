@@ -68,12 +68,12 @@ static void on_refused_call(int signal, siginfo_t *info, void *context)
 
 	(void)context;
 	add(&line, program_invocation_short_name);
-	add(&line, ": error: its sandbox does not allow the system call ");
+	add(&line, ": error: the sandbox does not allow the system call ");
 	if (call < CALLS_MAX && names[call][0])
 		add(&line, names[call]);
 	else
 		add_number(&line, call);
-	add(&line, ": please report this; --sandbox=off does without\n");
+	add(&line, ": please report this; use --sandbox=off meanwhile\n");
 	/* kill(2) may have sent it. */
 	if (info->si_code == SYS_SECCOMP && write(STDERR_FILENO, line.text, line.size) < 0)
 		_exit(SIGNALLED + signal);

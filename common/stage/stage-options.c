@@ -69,7 +69,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_ARG:
 		if (options->stage->program->arguments)
 			return ARGP_ERR_UNKNOWN;
-		stage_usage_error(state, "'%s' is not understood", arg);
+		stage_usage_error(state, "unexpected argument '%s'", arg);
 	case KEY_STATS:
 		options->stage->stats_path = arg;
 		return 0;
@@ -85,13 +85,15 @@ static void print_version(FILE *out, struct argp_state *state)
 
 static const struct argp_option common_options[] = {
 	{ "quiet", 'q', NULL, 0, "Print errors only", -1 },
-	{ "stats", KEY_STATS, "FILE", 0, "Write what was counted to FILE at the end, as JSON", -1 },
+	{ "stats", KEY_STATS, "FILE", 0,
+	  "Write statistics as JSON to FILE at the end (default: none)", -1 },
 	{ 0 },
 };
 
 static const struct argp_option sandbox_options[] = {
 	{ "sandbox", KEY_SANDBOX, "MODE", 0,
-	  "Be confined as far as can be had (auto, the default), fully (required), or not (off)",
+	  "Sandbox: auto (what this machine supports; default), required (complete, else fail) or "
+	  "off",
 	  -1 },
 	{ 0 },
 };

@@ -78,10 +78,11 @@ static int check(const struct stage *stage, const struct sandbox *sandbox)
 
 	if (!missing || stage->sandbox_mode != STAGE_SANDBOX_REQUIRED)
 		return 0;
-	stage_error(stage,
-		    "its sandbox cannot be had whole here: '%s' is missing; "
-		    "--sandbox=auto does with what there is",
-		    missing);
+	stage_error(
+		stage,
+		"the sandbox is incomplete on this machine: '%s' is missing; use --sandbox=auto "
+		"to run with the parts that are available",
+		missing);
 	return -ECANCELED;
 }
 

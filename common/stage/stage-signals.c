@@ -40,7 +40,7 @@ static void on_alarm(int signal)
 /* Another process truncated a file that we have mapped; the access cannot be resumed. */
 static void on_cut_file(int signal)
 {
-	static const char line[] = ": error: a file was cut while it was read\n";
+	static const char line[] = ": error: a file was truncated while it was read\n";
 
 	if (write(STDERR_FILENO, program_invocation_short_name,
 		  strlen(program_invocation_short_name)) < 0 ||

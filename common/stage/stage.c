@@ -58,7 +58,8 @@ static void widen_pipe(int fd)
 static int check_terminals(const struct stage *stage)
 {
 	if (stage->program->role != STAGE_SOURCE && isatty(STDIN_FILENO)) {
-		stage_error(stage, "standard input is a terminal: pipe a stream into it (--help)");
+		stage_error(stage,
+			    "standard input is a terminal: pipe a stream into it (see --help)");
 		return -EINVAL;
 	}
 	if (stage->program->role != STAGE_SINK && isatty(STDOUT_FILENO)) {
@@ -184,8 +185,9 @@ static int read_hello(struct stage *stage, void *self)
 		}
 	}
 	if (outcome == WIRE_E_VERSION)
-		stage_error(stage, "the stream is of another version of the protocol: use "
-				   "stages of one release");
+		stage_error(stage,
+			    "the stream has a different protocol version: use stages of the same "
+			    "release");
 	else if (outcome)
 		stage_error(stage, "%s",
 			    describe_input(&stage->reader,
@@ -294,7 +296,7 @@ static int take_end(struct stage *stage, void *self, const struct wire_raw *raw)
 		return r;
 	stage->end_time = view.end.time;
 	if (!totals_agree(stage, &view.end)) {
-		stage_error(stage, "damaged stream: records are missing from it");
+		stage_error(stage, "damaged stream: records are missing");
 		return -EBADMSG;
 	}
 	if (!(view.end.flags & WIRE_end_flags_INCOMPLETE))
@@ -327,7 +329,8 @@ static int read_records(struct stage *stage, void *self)
 		if (r < 0)
 			return r;
 		if (stage->reader.at_end) {
-			report_neighbour(stage, "the stream has no end: an upstream stage died");
+			report_neighbour(stage,
+					 "the stream has no end record: an upstream stage died");
 			return STAGE_STREAM_INCOMPLETE;
 		}
 	}
@@ -338,7 +341,7 @@ static enum stage_stream_end compare_sums(const struct stage *stage, enum stage_
 {
 	if (!stage->has_full_sum || end != STAGE_STREAM_WHOLE)
 		return end;
-	stage_error(stage, "damaged %s: it tells of more than can be counted",
+	stage_error(stage, "damaged %s: its counts exceed 64 bits",
 		    stage->program->role == STAGE_SOURCE ? "input" : "stream");
 	return STAGE_STREAM_DAMAGED;
 }
@@ -433,11 +436,11 @@ static void report(const struct stage *stage, int error)
 	if (error == -EPIPE && stage->program->role == STAGE_SINK)
 		return;
 	if (error == -EPIPE)
-		report_neighbour(stage, "the next stage has gone; its output ends here");
+		report_neighbour(stage, "the next stage has exited: the output ends here");
 	else if (error == -EINTR)
 		stage_error(stage, "stopped before the end of the stream");
 	else if (error == -EFAULT) /* writev(2) from a mapped file: see on_cut_file() */
-		stage_error(stage, "a file was cut while it was read");
+		stage_error(stage, "a file was truncated while it was read");
 	else if (error == stage->writer.error && error < 0)
 		stage_error(stage, "could not write to standard output: %s", strerror(-error));
 	else if (error != -EBADMSG && error != -ECANCELED)
@@ -485,7 +488,7 @@ int stage_main(int argc, char **argv, const struct stage_program *program)
 
 	status = self ? ensure_standard_descriptors() : -ENOMEM;
 	if (status < 0) {
-		stage_error(&stage, "could not begin ('/dev/null'): %s", strerror(-status));
+		stage_error(&stage, "could not start ('/dev/null'): %s", strerror(-status));
 		return STAGE_EXIT_FAILED;
 	}
 	stage_find_front(&stage);

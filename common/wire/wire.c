@@ -134,27 +134,27 @@ const char *wire_outcome_text(enum wire_outcome outcome)
 {
 	switch (outcome) {
 	case WIRE_OK:
-		return "it is well";
+		return "it is valid";
 	case WIRE_E_MORE:
-		return "it is not whole";
+		return "it is incomplete";
 	case WIRE_E_SIZE:
-		return "its size is impossible";
+		return "its size is invalid";
 	case WIRE_E_TYPE:
-		return "its type is impossible";
+		return "its type is invalid";
 	case WIRE_E_SHORT:
 		return "it ends before its last field";
 	case WIRE_E_LONG:
-		return "it goes on behind its last field";
+		return "it continues after its last field";
 	case WIRE_E_LIMIT:
-		return "a field is over its limit";
+		return "a field exceeds its limit";
 	case WIRE_E_TEXT:
-		return "a text is not terminated where it should be";
+		return "a text is not terminated correctly";
 	case WIRE_E_PADDING:
 		return "its padding is not zero";
 	case WIRE_E_MAGIC:
 		return "it is not a stackpipe stream";
 	case WIRE_E_VERSION:
-		return "it is a stream of another version";
+		return "the stream has a different protocol version";
 	}
 	return "it is damaged";
 }

@@ -246,11 +246,11 @@ const char *debuginfod_fetcher_explain(int error)
 {
 	switch (error) {
 	case -ENOPKG:
-		return "libdebuginfod.so.1 cannot be loaded: install libdebuginfod1";
+		return "could not load libdebuginfod.so.1: install libdebuginfod1";
 	case -EBADMSG:
-		return "the process that downloads them gives wrong answers";
+		return "the download process sent an invalid answer";
 	case -EPIPE:
-		return "the process that downloads them has ended";
+		return "the download process exited";
 	default:
 		return strerror(-error);
 	}

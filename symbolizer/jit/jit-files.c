@@ -143,7 +143,7 @@ static void report(struct jit_files *files, struct jit_reader *reader, const cha
 		process_table_find(&reader->identity->processes, files->process);
 
 	if (process && reader->n_messages++ < JIT_MESSAGES_MAX)
-		stage_warn(reader->stage, "code that '%s' (PID %u) has made has no names: %s",
+		stage_warn(reader->stage, "JIT code of '%s' (PID %u) lacks names: %s",
 			   process->name, process->pid, what);
 }
 
@@ -216,7 +216,7 @@ static void report_rest(struct jit_files *files, struct jit_reader *reader)
 	if (n_dump)
 		*counters_get(counters, "refused", "jitdump-bytes") += n_dump;
 	if (n_map || n_dump)
-		report(files, reader, "it has told more than there was time to read");
+		report(files, reader, "its perf map or jitdump is too large to read in time");
 }
 
 bool jit_files_read_last(struct jit_files *files, struct jit_reader *reader)
@@ -244,7 +244,7 @@ void jit_files_refuse(struct jit_files *files, struct jit_reader *reader)
 		return;
 	files->is_refused = true;
 	++*count(reader, "too-large");
-	report(files, reader, "it has told more than can be kept");
+	report(files, reader, "its perf map or jitdump exceeds the memory limit");
 }
 
 bool jit_files_knows(const struct jit_files *files, uint64_t time)

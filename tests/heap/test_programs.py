@@ -137,7 +137,7 @@ class Programs(unittest.TestCase):
         with stream.open("rb") as source:
             summary = subprocess.run([pipeline.program("frame-dump"), "--summary"], stdin=source,
                                      stdout=subprocess.PIPE, check=True)
-        self.assertIn(b"all adds up", summary.stdout)
+        self.assertIn(b"everything adds up", summary.stdout)
 
 
 if __name__ == "__main__":

@@ -79,7 +79,7 @@ class Storms(pipeline.MachineTest):
         stacks, stats = self.record()
         self.assert_none_is_wrong(stacks)
         self.assertLessEqual(stats["dropped"]["kernel-lost"], LOST * stats["samples_in"])
-        told = b"too often for each time to be told" in self.stream.read_bytes()
+        told = b"too often to record each change" in self.stream.read_bytes()
         self.assertEqual(told, sum(stats.get("over-budget", {}).values()) > 0)
 
     def test_where_mappings_are_lost_nobody_is_sure(self):

@@ -91,7 +91,7 @@ class Cut(pipeline.PipelineTest):
         self.path.write_bytes(joined(self.header, self.frames[:-1]))
         copy = self.directory / "copy.syscap"
         self.start([pipeline.program("stackpipe"), "convert", "-q", self.path, copy]).end()
-        self.assert_fails_in_one_line(self.read(copy.read_bytes()), text="was stopped")
+        self.assert_fails_in_one_line(self.read(copy.read_bytes()), text="its recording ended early")
 
     def test_sysprof_says_nothing_of_its_end(self):
         frames = [frame for frame in self.frames if not is_ours(frame)]

@@ -217,7 +217,7 @@ class Small(EnginesTest):
         dump = self.directory / "dump.stream"
         self.unwound(pipeline.SMALL_STREAM, "--verify=1", f"--verify-dump={dump}")
         summary = self.run_on(dump, self.stage("frame-dump", "--summary")).decode()
-        self.assertEqual(summary.splitlines()[-1], "all adds up")
+        self.assertEqual(summary.splitlines()[-1], "everything adds up")
 
     def refused(self, *arguments):
         with pipeline.SMALL_STREAM.open("rb") as stdin:

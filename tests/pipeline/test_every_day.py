@@ -114,7 +114,7 @@ class EveryDay(pipeline.RecordingTest):
     def test_where_it_waits(self):
         self.build("prog", HOT, "-g")
         said = self.type("stackpipe record --off-cpu -- ./prog 10000000 700")
-        self.assertRegex(said, r"(?m)^\d\.\d\d\d s on a CPU, (0\.[789]|[1-9]\d*\.\d)\d\d s of waits; shares of wall-clock")
+        self.assertRegex(said, r"(?m)^\d\.\d\d\d s on CPU, (0\.[789]|[1-9]\d*\.\d)\d\d s waiting; percentages are of wall-clock")
         text = self.type("stackpipe report")
         self.assertRegex(text, r"(?m)^waited +ms  for +in\n +\d+\.\d\d % +(?:[7-9]\d\d|\d{4,})\.\d  clock_nanosleep +wait_long$")
         for view in "off-cpu", "wall-clock":
@@ -212,9 +212,9 @@ class EveryDay(pipeline.RecordingTest):
 
     def test_wrong_options(self):
         """One line, in the name of what was typed; and what was to be recorded does not run."""
-        for options, text in (("-F 0", "-F takes a rate"), ("-o foo", "tells no format by its name"), ("-e none", "unknown event 'none'"),
+        for options, text in (("-F 0", "-F takes a rate"), ("-o foo", "implies no format"), ("-e none", "unknown event 'none'"),
                               ("--engine=none", "--engine takes"), ("--sandbox=none", "--sandbox takes"), ("-s 7", "-s takes"),
-                              ("--debuginfod=none", "--debuginfod is")):
+                              ("--debuginfod=none", "--debuginfod takes")):
             said = self.type(f"stackpipe record -q {options} -- touch ran", status=2)
             self.assertIn(text, said)
             self.assertTrue(all(line.startswith(("stackpipe record:", "Try ")) for line in said.splitlines()), said)

@@ -15,7 +15,7 @@ MOST = (1 << 64) - 1
 LOST, LOST_SAMPLES = 2, 13  # of perf's
 STREAM_LOST, HEAP_LOST = 18, 27
 MORE_STACKS = 17
-SAID = "more than can be counted"
+SAID = "its counts exceed 64 bits"
 
 
 def count(value, name="kernel-lost", stage="perf-source"):

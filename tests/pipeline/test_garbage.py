@@ -43,7 +43,7 @@ class ReaderTest(pipeline.PipelineTest):
 
     def assert_refused_or_valid(self, done, name):
         """A damage that leaves a valid stream goes by unseen, and in silence."""
-        told = done.stderr or not done.stdout.endswith(b"NOT all adds up\n")
+        told = done.stderr or not done.stdout.endswith(b"NOT everything adds up\n")
         if done.returncode and told:
             self.assert_refused(done, name)
 

@@ -136,7 +136,7 @@ class Live(pipeline.RecordingTest):
         summary = self.run_well(self.source("--", pipeline.CHAIN, "once", "0.2"),
                                 self.stage("live-unwinder"), self.stage("symbolizer"),
                                 self.stage("frame-dump", "--summary"))[-1].output.decode()
-        self.assertEqual(summary.splitlines()[-1], "all adds up")
+        self.assertEqual(summary.splitlines()[-1], "everything adds up")
         for name in "perf-source", "live-unwinder", "symbolizer":
             self.assertIn(f"  {name} ", summary)
 

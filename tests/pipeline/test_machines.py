@@ -94,12 +94,12 @@ class MachinesTest(pipeline.PipelineTest):
         for option in ["--engine=dwfl", "--verify=1"]:
             done = self.filter(stream_of(EM_AARCH64, []), "live-unwinder", option)
             self.assertEqual(done.returncode, 1)
-            self.assertIn(b"elfutils cannot unwind what was recorded on aarch64 here", done.stderr)
+            self.assertIn(b"elfutils cannot unwind a stream recorded on aarch64 on this machine", done.stderr)
 
     def test_machines_that_are_not_known_are_refused(self):
         done = self.filter(stream_of(EM_RISCV, []), "live-unwinder")
         self.assertEqual(done.returncode, 1)
-        self.assertIn(b"the stream was recorded on another kind of machine", done.stderr)
+        self.assertIn(b"the stream was recorded on an unsupported architecture", done.stderr)
 
     def replay_as_of(self, machine):
         """Replays a file of perf that says that it was recorded there."""
@@ -116,7 +116,7 @@ class MachinesTest(pipeline.PipelineTest):
         self.assertEqual(struct.unpack_from("<Q", done.stdout, MACHINE_AT)[0], EM_AARCH64)
         done = self.replay_as_of(b"riscv64")
         self.assertEqual(done.returncode, 1)
-        self.assertIn(b"was recorded on riscv64, and can be replayed there", done.stderr)
+        self.assertIn(b"was recorded on riscv64, which is not supported", done.stderr)
 
 
 if __name__ == "__main__":

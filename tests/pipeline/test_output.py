@@ -61,7 +61,7 @@ class FullDisk(pipeline.RecordingTest):
             self.stage("capture-sink", "-q", self.disk / "out.syscap")).end()
         self.assert_fails_in_one_line(sink, text="No space left on device")
         for stage in stages:
-            self.assert_fails_in_one_line(stage, text="next stage has gone")
+            self.assert_fails_in_one_line(stage, text="next stage has exited")
 
     def test_ends_a_recording_of_a_stream(self):
         for source in (["-d", "0.1"], ["--", "true"]):
@@ -88,7 +88,7 @@ class KilledSink(pipeline.RecordingTest):
         *stages, sink = started.end()
         self.assertEqual(sink.status, -signal.SIGKILL)
         for stage in stages:
-            self.assert_fails_in_one_line(stage, text="next stage has gone")
+            self.assert_fails_in_one_line(stage, text="next stage has exited")
         self.assert_parses(path.read_bytes())
 
     def assert_parses(self, data):

@@ -146,7 +146,7 @@ class Counts(PerfEventsTest):
         self.assertEqual(self.of_stream(path)[0], self.of_perf(path))
         with path.open("rb") as stdin:
             ended = self.run_well(["cat"], self.stage("perfdata-source", "-"), self.stage("frame-dump", "--summary"), stdin=stdin)
-        self.assertEqual(ended[-1].output.decode().splitlines()[-1], "all adds up")
+        self.assertEqual(ended[-1].output.decode().splitlines()[-1], "everything adds up")
         self.assert_stats_add_up("perfdata-source", "frame-dump")
 
 

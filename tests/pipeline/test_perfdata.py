@@ -145,7 +145,7 @@ class Forms(PerfdataTest):
         for path in PLAIN, PIPE, ZSTD:
             ended = self.run_well(self.stage("perfdata-source", path),
                                   self.stage("frame-dump", "--summary"))
-            self.assertEqual(ended[-1].output.decode().splitlines()[-1], "all adds up")
+            self.assertEqual(ended[-1].output.decode().splitlines()[-1], "everything adds up")
             self.assertEqual(ended[0].errors, [])
             self.assert_stats_add_up("perfdata-source", "frame-dump")
             self.assertGreater(self.stats("perfdata-source")["samples_out"], 5)
@@ -343,7 +343,7 @@ class InPlace(PerfdataTest):
         self.assertGreater(n_referred, 50)
         folded, errors = self.unwind(stream, command, status=1)
         self.assertEqual(len(errors), 1, errors)
-        self.assertIn(f"the stacks in '{self.path}' cannot be had: {why}", errors[0])
+        self.assertIn(f"could not read the stacks in '{self.path}': {why}", errors[0])
         self.assertIn("--copy-stacks", errors[0])
         lost = [names for names, n in streams.folded_stacks(folded) for _ in range(n)
                 if names[1] == "[image-unavailable]"]
@@ -417,11 +417,11 @@ class InPlace(PerfdataTest):
         moved = self.path.rename(self.directory / "perf.data.old")
         self.assert_stacks_are_lost(stream, "No such file")
         self.keep("perf.data", self.recorded)
-        self.assert_stacks_are_lost(stream, "it is not the file any more")
+        self.assert_stacks_are_lost(stream, "it is no longer the file")
         moved.rename(self.path)
         self.assertEqual(self.unwind(stream), self.unwind(self.stream_of("--copy-stacks")))
         os.utime(self.path, (2, 2))
-        self.assert_stacks_are_lost(stream, "it is not the file any more")
+        self.assert_stacks_are_lost(stream, "it is no longer the file")
 
     @pipeline.needs_root
     def test_a_reader_of_another_user(self):
@@ -431,7 +431,7 @@ class InPlace(PerfdataTest):
         self.path.chmod(0o600)
         self.assert_stacks_are_lost(self.stream_of(), "Permission denied", as_nobody)
         self.path.chmod(0o644)
-        self.assert_stacks_are_lost(self.stream_of(), "it belongs to somebody else", as_nobody)
+        self.assert_stacks_are_lost(self.stream_of(), "it belongs to another user", as_nobody)
 
     def test_a_file_that_is_written_to_while_it_is_read(self):
         stream, stages = self.stream_of(), [self.stage("live-unwinder", "-q"), ["cat"]]
@@ -449,7 +449,7 @@ class InPlace(PerfdataTest):
                 file.seek(5000)
                 file.write(b"something else")
             feed.write(stream[at:])
-        self.assert_fails_in_one_line(started.end()[0], text="was written to while it was read")
+        self.assert_fails_in_one_line(started.end()[0], text="was modified while it was read")
 
     def test_a_file_that_is_cut_while_it_is_read(self):
         perf = PerfFile(self.recorded)
@@ -465,7 +465,7 @@ class InPlace(PerfdataTest):
             pipeline.wait_for(lambda: pipeline.is_output_full(process), "a full pipe")
             os.truncate(path, 4096)
             output.read()
-        self.assert_fails_in_one_line(started.end()[0], text="cut while it was read")
+        self.assert_fails_in_one_line(started.end()[0], text="truncated while it was read")
 
 
 class Damaged(PerfdataTest):
@@ -494,7 +494,7 @@ class Damaged(PerfdataTest):
         lines = summary.stderr.decode().splitlines()
         if done.returncode == 0:
             self.assertEqual((summary.returncode, lines), (0, []), summary)
-            self.assertTrue(summary.stdout.endswith(b"\nall adds up\n"), summary.stdout)
+            self.assertTrue(summary.stdout.endswith(b"\neverything adds up\n"), summary.stdout)
         else:
             self.assertEqual(len(lines), 1, lines)
             self.assertIn("the stream is incomplete", lines[0])
@@ -569,7 +569,7 @@ class Damaged(PerfdataTest):
             pipeline.wait_for(lambda: pipeline.is_output_full(process), "a full pipe")
             os.truncate(path, 4096)
             output.read()
-        self.assert_fails_in_one_line(started.end()[0], text="cut while it was read")
+        self.assert_fails_in_one_line(started.end()[0], text="truncated while it was read")
 
     def test_what_is_no_file_of_perf(self):
         chosen = random.Random(0)
@@ -681,7 +681,7 @@ class Live(PerfdataTest):
         n_all, n_inner = sum(n for _, n in stacks), sum(n for names, n in stacks if names[-1] == "inner")
         self.assertGreater(n_inner, 0.8 * n_all, stacks)
         self.assertEqual({names[1] for names, _ in stacks}, {"[not-unwound]"})
-        self.assertIn("only where each sample was is known", said[0])
+        self.assertIn("only the address of each sample is known", said[0])
 
     def test_call_chains_of_frame_pointers_are_marked_so(self):
         stacks, said = self.record_without_stacks("-g")
@@ -689,7 +689,7 @@ class Live(PerfdataTest):
         self.assertTrue(user)
         for names in user:
             self.assertTrue(all(name.endswith("_[f]") or name == "[unknown]" for name in names[:-1]), names)
-        self.assertIn("made of frame pointers", said[0])
+        self.assertIn("from frame pointers", said[0])
 
     def test_a_pipe(self):
         self.assert_finds_chain(self.run_well(
@@ -789,7 +789,7 @@ class Live(PerfdataTest):
         named, n_unnamed, errors = self.kernel_frames(path)
         self.assertGreater(sum(name.startswith("copied_") for name in named), 10)
         self.assertEqual(len(errors), 1)
-        self.assertIn("functions of kernel modules have no names: the machine was started anew", errors[0])
+        self.assertIn("functions of kernel modules have no names: the machine has been rebooted", errors[0])
 
     def test_names_are_not_of_another_boot(self):
         path = self.record_kernel()
@@ -799,7 +799,7 @@ class Live(PerfdataTest):
         named, n_unnamed, errors = self.kernel_frames(path)
         self.assertEqual(named, [])
         self.assertGreater(n_unnamed, 10)
-        self.assertIn("kernel functions have no names: the machine was started anew", "".join(errors))
+        self.assertIn("kernel functions have no names: the machine has been rebooted", "".join(errors))
         name = data.index(b"[kernel.kallsyms]_")
         moved = bytearray(data)
         moved[name - 8:name] = struct.pack("<Q", struct.unpack("<Q", data[name - 8:name])[0] + 0x200000)

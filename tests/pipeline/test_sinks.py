@@ -196,9 +196,9 @@ class Sinks(pipeline.PipelineTest):
             sink.stdin.write(self.end)
             sink.stdin.close()
             self.assertEqual(sink.wait(), 0)
-        self.assertRegex(seen, rb"\r\x1b\[K +\d+\.\d s +\d+ samples +\d+ a second  0 lost")
+        self.assertRegex(seen, rb"\r\x1b\[K +\d+\.\d s +\d+ samples +\d+ per second  0 lost")
         seen += os.read(master, 4096)
-        self.assertRegex(seen.decode(), r"lost\r\x1b\[K(?!.*a second)")
+        self.assertRegex(seen.decode(), r"lost\r\x1b\[K(?!.*per second)")
 
 
 if __name__ == "__main__":

@@ -79,7 +79,7 @@ class Recorded(pipeline.RecordingTest):
                   if streams.user_side(names)[-4:] == ["main", "outer", "middle", "inner"]]
         self.assertGreater(sum(chains), 0.8 * self.stats("capture-sink")["samples_in"])
         summary = self.run_on(self.symbolized, self.stage("frame-dump", "--summary"))
-        self.assertTrue(summary.endswith(b"\nall adds up\n"), summary)
+        self.assertTrue(summary.endswith(b"\neverything adds up\n"), summary)
 
     def test_the_same_bytes_again(self):
         again = self.run_on(self.raw, self.stage("live-unwinder"), self.stage("symbolizer"))
@@ -131,7 +131,7 @@ class Recorded(pipeline.RecordingTest):
     def assert_sinks_count_unknown(self, path):
         summary = self.run_on(path, self.stage("frame-dump", "--summary")).decode()
         self.assertRegex(summary, f"(?m)^  type {streams.UNKNOWN_TYPE} +1$")
-        self.assertIn("all adds up", summary)
+        self.assertIn("everything adds up", summary)
         self.run_on(path, self.stage("capture-sink", self.directory / "unknown.syscap"))
         self.assertEqual(self.stats("capture-sink")["records"], {"unknown-type": 1})
 

@@ -150,18 +150,18 @@ class Leaving(StoppingTest):
 
     def test_the_reader_of_the_source(self):
         source, _ = self.start(self.source("-a"), ["head", "-c", "100000"]).end()
-        self.assert_fails_in_one_line(source, text="next stage has gone")
+        self.assert_fails_in_one_line(source, text="next stage has exited")
 
     def test_the_reader_of_a_filter(self):
         *stages, _ = self.start(self.source("-a"), self.stage("live-unwinder", "-q"),
                                 self.stage("symbolizer", "-q"), ["head", "-c", "100"]).end()
         for stage in stages:
-            self.assert_fails_in_one_line(stage, text="next stage has gone")
+            self.assert_fails_in_one_line(stage, text="next stage has exited")
 
     def test_the_reader_of_a_recorded_command(self):
         source, _ = self.start(self.source("--", pipeline.CHAIN, "once", "1000000"),
                                ["head", "-c", "100"]).end()
-        self.assert_fails_in_one_line(source, text="next stage has gone")
+        self.assert_fails_in_one_line(source, text="next stage has exited")
 
     def test_each_stage_killed(self):
         for number, name in enumerate(STAGES[:-1]):
@@ -174,7 +174,7 @@ class Leaving(StoppingTest):
     def assert_others_end(self, ended, killed):
         """In front of the killed one nobody reads; behind it the stream has no end. All say so."""
         for stage in ended[:killed]:
-            self.assert_fails_in_one_line(stage, text="next stage has gone")
+            self.assert_fails_in_one_line(stage, text="next stage has exited")
         self.assertEqual(ended[killed].status, -signal.SIGKILL)
         self.assertIn("no end", ended[killed + 1].errors[0])
         for stage in ended[killed + 1:-1]:

@@ -69,7 +69,7 @@ class Sums(pipeline.PipelineTest):
         path = self.folded(["a;b 3", "a;c 18446744073709551616", "a;d -5", "a;e 1e9", "no count"])
         ended, report = self.report(path)
         self.assertEqual((ended.returncode, report["summary"]["samples"], report["summary"]["left_out"]), (1, 3, 4))
-        self.assertIn("4 lines were left out", ended.stderr)
+        self.assertIn("4 lines were skipped", ended.stderr)
         for ending in sums.READERS:
             self.assertEqual(self.convert(path, ending).total(), 3)
 

@@ -120,7 +120,7 @@ class DebugFiles(test_names.PlacesTest):
         with stream.open("rb") as stdin:
             ended = self.run_well(self.stage("symbolizer"), stdin=stdin)[0]
         self.assertEqual(len(ended.errors), 1, ended)
-        self.assertRegex(ended.errors[0], rf"debug files were not believed .*, first '{self.debug}': .*--debug-dir")
+        self.assertRegex(ended.errors[0], rf"untrusted debug files were refused .*, first '{self.debug}': .*--debug-dir")
 
 
 class SplitFiles(test_names.PlacesTest):

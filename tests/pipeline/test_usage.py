@@ -161,7 +161,7 @@ class Output(pipeline.PipelineTest):
         self.assert_fails_in_one_line(self.sink(f"--base={base}", self.directory / "out.html"), text="No such file")
         base.write_text("<html>")
         self.assert_fails_in_one_line(self.sink("--force", f"--base={base}", self.directory / "out.html"),
-                                      text="is no page that stackpipe has written")
+                                      text="is not a page written by stackpipe")
 
     def test_in_a_directory_that_is_not_there(self):
         path = self.directory / "none" / "out.syscap"

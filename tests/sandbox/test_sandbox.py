@@ -313,8 +313,8 @@ class Killed(pipeline.PipelineTest):
             ended = self.run_forbidden(name, number, command, **options)
             self.assertEqual(ended.returncode, -signal.SIGSYS)
             self.assertEqual(ended.stderr.decode().splitlines(),
-                             [f"{name}: error: its sandbox does not allow the system call {call}: "
-                              "please report this; --sandbox=off does without"])
+                             [f"{name}: error: the sandbox does not allow the system call {call}: "
+                              "please report this; use --sandbox=off meanwhile"])
 
     def test_it_says_which_call(self):
         for call in ("getpgrp", "sync", "sched_yield"):
@@ -341,14 +341,14 @@ class Killed(pipeline.PipelineTest):
                 self.assertEqual(ended.returncode, 1)
                 answers = re.findall(r"(?m)^(\w+) +run (\S+) in its sandbox$", ended.stdout.decode())
                 self.assertEqual([answer for answer in answers if answer[0] != "yes"], [("NO", name)])
-                self.assertIn(f"        {name}: error: its sandbox does not allow the system call sync: ",
+                self.assertIn(f"        {name}: error: the sandbox does not allow the system call sync: ",
                               ended.stdout.decode())
 
     def test_the_doctor_finds_helpers_that_are_killed(self):
         ended = self.run_forbidden("process-opener", self.CALLS["sync"],
                                    [pipeline.program("stackpipe"), "doctor"])
         self.assertRegex(ended.stdout.decode(), r"(?m)^no +run preload-source in its sandbox\n"
-                         " +process-opener: error: its sandbox does not allow the system call sync: ")
+                         " +process-opener: error: the sandbox does not allow the system call sync: ")
 
     def test_the_doctor_finds_nothing(self):
         ended = subprocess.run([pipeline.program("stackpipe"), "doctor"], capture_output=True, text=True,
@@ -359,7 +359,7 @@ class Killed(pipeline.PipelineTest):
         for name in ("image-server", "process-opener"):
             ended = self.run_forbidden(name, self.CALLS["sync"],
                                        [pipeline.program("preload-source"), "--", "true"])
-            self.assertIn(f"{name}: error: its sandbox does not allow the system call sync",
+            self.assertIn(f"{name}: error: the sandbox does not allow the system call sync",
                           ended.stderr.decode())
 
 
@@ -478,7 +478,7 @@ class Outside(pipeline.PipelineTest):
             self.assertEqual(self.stats("live-unwinder").get("images", {}).get("denied", 0), n_denied)
             self.assertEqual(len(ended.errors), n_denied, ended.errors)
             if n_denied:
-                self.assertIn(f"'{copy}': --sandbox=off", ended.errors[0])
+                self.assertIn(f"'{copy}': use --sandbox=off", ended.errors[0])
 
     def test_a_heap_is_the_same(self):
         heaps = []
