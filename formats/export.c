@@ -12,7 +12,7 @@ bool export_remark(const struct export *export, uint32_t number, char *ret, size
 	if (number == 0) {
 		snprintf(ret, size, "stackpipe %s of host %s%s", STACKPIPE_VERSION,
 			 stacks->hello.host,
-			 export->is_whole ? "" : "; INCOMPLETE: the stream was cut short");
+			 export->is_whole ? "" : "; INCOMPLETE: the stream ended early");
 		return true;
 	}
 	if (export->heap && export->heap->n_forgers && number-- == 1) {

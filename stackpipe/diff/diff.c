@@ -156,7 +156,7 @@ static void print_head(const struct diff *diff)
 			printf("%12" PRIu64, all->sum);
 		printf(" of %s, %" PRIu64 " samples in %.1f s, %" PRIu64 " lost%s: %s\n", all->view,
 		       all->n, all->seconds, all->n_lost,
-		       all->is_whole ? "" : ", INCOMPLETE: the recording was cut", all->path);
+		       all->is_whole ? "" : ", INCOMPLETE: the recording ended early", all->path);
 	}
 	if (sides[0].sum && !diff->has_shares)
 		printf("change  %+11.2f %%\n",

@@ -39,7 +39,7 @@ static void print_losses(const struct heap_report *report, FILE *out)
 	char forgers[HEAP_FORGERS_TEXT];
 
 	if (report->end != STAGE_STREAM_WHOLE)
-		fputs("INCOMPLETE: the recording was cut\n", out);
+		fputs("INCOMPLETE: the recording ended early\n", out);
 	if (losses->since)
 		fprintf(out,
 			"TAINTED from %.3f s on: %" PRIu64 " allocations (%" PRIu64

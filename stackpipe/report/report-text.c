@@ -80,7 +80,7 @@ static void print_summary(const struct report *report, FILE *out)
 	if (stacks->n_skipped)
 		fprintf(out, ", %" PRIu64 " left out", stacks->n_skipped);
 	fprintf(out, "%s\n",
-		report->end == STAGE_STREAM_WHOLE ? "" : "; INCOMPLETE: the recording was cut");
+		report->end == STAGE_STREAM_WHOLE ? "" : "; INCOMPLETE: the recording ended early");
 	fputs("stacks:", out);
 	for (uint32_t end = 0; end < STACKS_ENDS; end++)
 		if (stacks->n_ends[end])
