@@ -145,7 +145,7 @@ function tellCounts() {
 	if (header.heap) {
 		$("counts").textContent = `${number(header.heap_events)} allocations and frees · ${number(page.tree.total[0])} ${unit()}`
 			+ (header.heap_sampled ? " (estimated from samples)" : "");
-		$("warning").textContent = [header.incomplete ? "INCOMPLETE: the stream was cut short." : "",
+		$("warning").textContent = [header.incomplete ? "INCOMPLETE: the stream ended early." : "",
 			header.heap_lost ? `TAINTED: ${number(header.heap_lost)} allocations or frees were lost; the amounts alive may be wrong.` : "",
 			header.heap_forged ? `UNTRUSTED: ${header.heap_forged} wrote to the memory through which its heap is recorded; every number that includes it may be wrong, from the beginning on.` : ""].join(" ").trim();
 		$("warning").hidden = !$("warning").textContent;
@@ -156,7 +156,7 @@ function tellCounts() {
 	tellCut(header);
 	const warnings = [];
 	if (header.incomplete)
-		warnings.push("INCOMPLETE: the stream was cut short.");
+		warnings.push("INCOMPLETE: the stream ended early.");
 	if (header.lost)
 		warnings.push(`${number(header.lost)} samples were lost.`);
 	if (header.left_out)
