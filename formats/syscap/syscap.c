@@ -253,14 +253,18 @@ static bool is_made_while_running(const char *module)
 static int kernel_address(struct syscap_format *self, const struct wire_frame *frame,
 			  const struct named_place *place, uint64_t *ret)
 {
+	uint64_t start;
+
 	*ret = frame->address;
 	if (!place || !place->name)
 		return 0;
 	if (!place->module ||
 	    !is_made_while_running(names_text(&self->stacks->names, place->module)))
 		return keep_kernel_symbol(self, place, place->start, place->size);
-	*ret = KERNEL_SYNTHETIC + (uint64_t)place->name * KERNEL_SYNTHETIC_SIZE;
-	return keep_kernel_symbol(self, place, *ret, KERNEL_SYNTHETIC_SIZE);
+	start = KERNEL_SYNTHETIC + (uint64_t)place->name * KERNEL_SYNTHETIC_SIZE;
+	/* Readers look a return address up one byte earlier. */
+	*ret = start + KERNEL_SYNTHETIC_SIZE / 2;
+	return keep_kernel_symbol(self, place, start, KERNEL_SYNTHETIC_SIZE);
 }
 
 /* Writes what must precede a frame in the file; its value is the address to write. */

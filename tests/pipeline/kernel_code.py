@@ -27,10 +27,10 @@ def kernel_symbol(time, address, size, flags, name, kind=BPF):
                                numbers(time, address, size, flags, kind) + string(name))
 
 
-def stack(time, address):
-    """Of a thread of the kernel: an address, and who has called it."""
+def stack(time, address, caller=CALLER):
+    """A stack of a kernel thread: an address, and a return address."""
     frames = struct.pack("<QIIQII", address, KERNEL_MAPPING, KERNEL | EXACT,
-                         CALLER, KERNEL_MAPPING, KERNEL)
+                         caller, KERNEL_MAPPING, KERNEL)
     return streams.make_record(STACK, numbers(time, 0, 7, 0, 1, COMPLETE, 2) + frames)
 
 
@@ -54,11 +54,17 @@ def changes():
         time += 1
 
 
-def stream():
+def calls():
+    """A BPF program that calls a function of the kernel."""
+    yield kernel_symbol(1000, CODE & ~0xff, 0x40, 0, "bpf_prog_1_first")
+    yield stack(1000, CALLER, CODE)
+
+
+def stream(records=changes):
     recorded = streams.records(pipeline.SMALL_STREAM.read_bytes())
     hello, end = recorded[0], recorded[-1]
     kernel = [next(each for each in recorded if streams.record_type(each) == number)
               for number in (IMAGE, MAPPING)]
     kallsyms = streams.make_record(FILE, numbers(0) + string("/proc/kallsyms") + numbers(0) +
                                    blob(KALLSYMS.encode()))
-    return streams.between(hello, [*kernel, kallsyms, *changes()], end)
+    return streams.between(hello, [*kernel, kallsyms, *records()], end)

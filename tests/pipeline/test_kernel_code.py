@@ -65,6 +65,15 @@ class ByHand(pipeline.PipelineTest):
                                                   ("ftrace_trampoline", 2))})
 
 
+    def test_a_calling_program_has_its_name_in_a_capture(self):
+        self.stream.write_bytes(kernel_code.stream(kernel_code.calls))
+        capture = self.directory / "out.syscap"
+        self.run_on(self.stream, self.stage("symbolizer"), self.stage("capture-sink", "-q", capture))
+        ended = self.run_well(self.stage("capture-source", capture), self.stage("capture-sink", "-q", "-f", "folded", "-"))
+        stacks = [tuple(names) for names, _ in streams.folded_stacks(ended[-1].output.decode())]
+        self.assertEqual(stacks, [("[unknown]", "bpf_prog_1_first_[k]", "bpf_test_run_[k]")])
+
+
 def thread_of(program):
     """The thread in which a program runs, by its name."""
     return program.removesuffix("_[k]").rsplit("_", 1)[-1]
