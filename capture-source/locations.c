@@ -180,7 +180,10 @@ static int find_lines(struct locations *locations, uint64_t number, uint64_t ino
 	return r == -ENOMEM ? r : 0;
 }
 
-/* Anonymous memory has an image for each process, because its code is private. */
+/*
+ * Anonymous memory has an image for each process, because its code is private. 0 or -errno:
+ * -ENOSPC: there is no room for another image.
+ */
 static int find_image(struct locations *locations, const struct location_process *process,
 		      const struct location_mapping *mapping, uint64_t *ret)
 {
@@ -198,6 +201,8 @@ static int find_image(struct locations *locations, const struct location_process
 		*ret = image->number;
 		return 0;
 	}
+	if (HASH_COUNT(locations->images) >= LOCATIONS_IMAGES_MAX)
+		return -ENOSPC;
 	image = calloc(1, sizeof(*image) + strlen(key) + 1);
 	if (!image)
 		return -ENOMEM;
@@ -218,13 +223,12 @@ int locations_map(struct locations *locations, struct location_process *process,
 		  const struct location_mapping *mapping, uint64_t time)
 {
 	struct mapping added = { .start = mapping->start, .end = mapping->end };
-	int r;
+	int r = find_image(locations, process, mapping, &added.image);
 
-	if (HASH_COUNT(locations->images) >= LOCATIONS_IMAGES_MAX) {
+	if (r == -ENOSPC) {
 		locations->n_refused++;
 		return 0;
 	}
-	r = find_image(locations, process, mapping, &added.image);
 	added.offset = kind_of_path(mapping->path) == WIRE_image_kind_ANONYMOUS ? mapping->start
 										: mapping->offset;
 	return r < 0 ? r : add_mapping(locations, process, &added, time);

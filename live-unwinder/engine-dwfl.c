@@ -8,10 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <elfutils/libdwfl.h>
 #include <elfutils/libdwfl_stacktrace.h>
 
+#include "common/base/cleanup.h"
 #include "common/base/lru.h"
 #include "common/elf/elf-section.h"
 #include "common/base/pair-map.h"
@@ -86,6 +88,13 @@ static int find_elf(Dwfl_Module *module, void **userdata, const char *name, Dwar
 	*ret_elf = elf_begin(file->fd, ELF_C_READ, file->elf); /* one more reference */
 	*ret_file_name = strdup(path);
 	fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0); /* the tracker closes this descriptor */
+	if (!*ret_elf || !*ret_file_name || fd < 0) {
+		elf_end(take_pointer(*ret_elf));
+		free(take_pointer(*ret_file_name));
+		if (fd >= 0)
+			close(fd);
+		return -1;
+	}
 	dwflst_tracker_cache_elf(tracker, name, path, *ret_elf, fd);
 	return fd;
 }

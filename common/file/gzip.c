@@ -16,6 +16,8 @@ enum {
 	FIRST_SIZE = 1024 * 1024, /* of a decompressed file */
 };
 
+#define GZIP_SIZE_MAX (1UL << 31) /* zlib counts bytes in 32 bits, with what compression adds */
+
 bool gzip_is_compressed(const void *data, size_t size)
 {
 	return size >= 2 && !memcmp(data, "\x1f\x8b", 2);
@@ -35,6 +37,8 @@ int gzip_compress(const void *data, size_t size, char **ret, size_t *ret_size)
 	size_t bound;
 	int status;
 
+	if (size > GZIP_SIZE_MAX)
+		return -EFBIG;
 	if (deflateInit2(&stream, EFFORT, Z_DEFLATED, GZIP_HEADER, MEMORY_LEVEL,
 			 Z_DEFAULT_STRATEGY) != Z_OK)
 		return -ENOMEM;
@@ -58,6 +62,8 @@ int gzip_decompress(const void *data, size_t size, size_t limit, char **ret, siz
 	size_t room = 0;
 	int status = Z_OK;
 
+	if (size > GZIP_SIZE_MAX || limit > GZIP_SIZE_MAX)
+		return -EFBIG;
 	if (inflateInit2(&stream, GZIP_HEADER) != Z_OK)
 		return -ENOMEM;
 	while (status == Z_OK && room < limit) {
