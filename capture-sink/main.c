@@ -6,11 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "formats/page-base.h"
 #include "capture-sink/capture-sink.h"
 #include "common/base/clock.h"
 #include "common/base/container-of.h"
 #include "common/stage/sandbox.h"
+#include "formats/page-base.h"
 
 enum {
 	KEY_FORCE = 0x100,

@@ -7,8 +7,8 @@
 
 #include "capture-sink/capture-sink.h"
 #include "common/base/cleanup.h"
-#include "common/source/perf-record.h"
 #include "common/base/text.h"
+#include "common/source/perf-record.h"
 
 enum {
 	FUNCTIONS_SHOWN = 10,

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/binary-search.h"
 #include "capture-source/bundle.h"
+#include "common/base/binary-search.h"
 #include "common/file/gzip.h"
 
 static int compare(const void *a, const void *b)

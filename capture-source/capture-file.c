@@ -6,9 +6,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "common/base/growing-list.h"
 #include "capture-source/capture-file.h"
 #include "common/base/cleanup.h"
+#include "common/base/growing-list.h"
 #include "common/file/owned-file.h"
 
 enum { FIRST_COPIED = 64 * 1024 };

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/hash.h"
 #include "capture-source/locations.h"
 #include "common/base/hash-table.h"
+#include "common/base/hash.h"
 #include "common/base/long-name.h"
 #include "common/base/text.h"
 

@@ -7,9 +7,9 @@
 #pragma once
 
 #include "capture-source/source-lines.h"
-#include "common/stream/mapping-table.h"
 #include "common/base/pair-map.h"
 #include "common/stage/stage.h"
+#include "common/stream/mapping-table.h"
 
 enum {
 	LOCATIONS_NAMES_MAX = 1 << 22,

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/growing-list.h"
 #include "capture-source/replay.h"
 #include "common/base/cleanup.h"
+#include "common/base/growing-list.h"
 #include "common/base/hash-table.h"
 
 enum {

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/hash.h"
 #include "capture-source/replay-sample.h"
 #include "common/base/growing-list.h"
-#include "common/stream/stack-memo.h"
+#include "common/base/hash.h"
 #include "common/base/zero-pages.h"
+#include "common/stream/stack-memo.h"
 
 enum {
 	CONTEXT_MARKS = 4095, /* PERF_CONTEXT_…: the largest values of 64 bits */

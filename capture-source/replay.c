@@ -5,8 +5,8 @@
 
 #include "capture-source/replay.h"
 #include "common/arch/arch.h"
-#include "common/file/compression.h"
 #include "common/base/text.h"
+#include "common/file/compression.h"
 
 enum { LOOKED_AT = 4096 }; /* bytes examined to recognize text */
 

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/hash.h"
 #include "capture-source/source-lines.h"
-#include "common/stream/syscap-format.h"
+#include "common/base/hash.h"
 #include "common/base/text.h"
+#include "common/stream/syscap-format.h"
 
 enum { FILES_MAX = 1 << 22, DIGITS_MAX = 20 };
 

@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture-source/replay-counters.h"
 #include "capture-source/syscap-file.h"
 #include "common/base/growing-list.h"
-#include "capture-source/replay-counters.h"
 #include "common/file/gzip.h"
 
 bool syscap_file_is(const char *data, size_t size)

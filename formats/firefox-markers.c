@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <inttypes.h>
 
-#include "formats/firefox-markers.h"
 #include "common/base/clock.h"
 #include "common/base/json.h"
+#include "formats/firefox-markers.h"
 
 enum { PHASE_INSTANT = 0, PHASE_INTERVAL = 1 };
 

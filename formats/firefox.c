@@ -10,16 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/firefox-markers.h"
-#include "formats/output-stream.h"
 #include "common/arch/arch.h"
-#include "formats/format.h"
 #include "common/base/cleanup.h"
 #include "common/base/clock.h"
 #include "common/base/growing-list.h"
 #include "common/base/json.h"
 #include "common/base/sum.h"
 #include "common/base/text.h"
+#include "formats/firefox-markers.h"
+#include "formats/format.h"
+#include "formats/output-stream.h"
 #include "profile/program.h"
 #include "profile/threads.h"
 #include "profile/used-names.h"

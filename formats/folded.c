@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/cleanup.h"
+#include "common/base/clock.h"
 #include "common/base/sum.h"
 #include "formats/format.h"
 #include "formats/view-counts.h"
-#include "common/base/cleanup.h"
-#include "common/base/clock.h"
 
 enum { LINE_SIZE_MAX = OUTPUT_BUFFER / 2 }; /* longer ones are cut, and counted */
 

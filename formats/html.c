@@ -21,16 +21,16 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "common/base/cleanup.h"
+#include "common/base/clock.h"
+#include "common/base/json.h"
 #include "common/base/sum.h"
 #include "formats/base64.h"
+#include "formats/format.h"
 #include "formats/memory-stream.h"
 #include "formats/output-stream.h"
 #include "formats/page.h"
 #include "formats/protobuf.h"
-#include "formats/format.h"
-#include "common/base/cleanup.h"
-#include "common/base/clock.h"
-#include "common/base/json.h"
 #include "profile/program.h"
 #include "profile/tree.h"
 #include "profile/used-names.h"

@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/clock.h"
 #include "common/base/sum.h"
+#include "formats/format.h"
 #include "formats/output-stream.h"
 #include "formats/protobuf.h"
-#include "formats/format.h"
-#include "common/base/clock.h"
 #include "profile/groups.h"
 #include "profile/used-names.h"
 #include "profile/wait-reasons.h"

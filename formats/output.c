@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "formats/output.h"
 #include "common/base/cleanup.h"
 #include "common/base/zero-pages.h"
+#include "formats/output.h"
 
 int output_open(struct output *output, const char *path, enum output_file_mode mode)
 {

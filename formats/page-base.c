@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/page-base.h"
 #include "common/base/cleanup.h"
 #include "common/file/read-file.h"
+#include "formats/page-base.h"
 
 static const char opening[] = "<script type=\"application/octet-stream\" id=\"data\">\n";
 static const char base64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=";

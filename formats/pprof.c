@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/sum.h"
-#include "formats/output-stream.h"
-#include "formats/protobuf.h"
-#include "formats/format.h"
 #include "common/base/cleanup.h"
 #include "common/base/clock.h"
+#include "common/base/sum.h"
+#include "formats/format.h"
+#include "formats/output-stream.h"
+#include "formats/protobuf.h"
 #include "profile/groups.h"
 #include "profile/program.h"
 #include "profile/used-names.h"

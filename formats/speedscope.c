@@ -8,11 +8,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "common/base/sum.h"
-#include "formats/output-stream.h"
-#include "formats/format.h"
 #include "common/base/cleanup.h"
 #include "common/base/json.h"
+#include "common/base/sum.h"
+#include "formats/format.h"
+#include "formats/output-stream.h"
 #include "profile/threads.h"
 #include "profile/tree.h"
 

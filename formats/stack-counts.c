@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/cleanup.h"
 #include "common/base/growing-list.h"
 #include "common/base/hash.h"
-#include "formats/stack-counts.h"
-#include "common/base/cleanup.h"
 #include "common/base/sum.h"
+#include "formats/stack-counts.h"
 
 enum {
 	SLOTS_AT_FIRST = 1024,

@@ -11,12 +11,12 @@
 
 #include <cmocka.h>
 
-#include "formats/base64.h"
-#include "formats/output-stream.h"
-#include "formats/page-base.h"
 #include "common/base/cleanup.h"
 #include "common/file/gzip.h"
 #include "common/file/read-file.h"
+#include "formats/base64.h"
+#include "formats/output-stream.h"
+#include "formats/page-base.h"
 
 static char path[] = "/tmp/test-output-stream-XXXXXX";
 

@@ -18,8 +18,8 @@
 
 #include <cmocka.h>
 
-#include "formats/output.h"
 #include "common/base/cleanup.h"
+#include "formats/output.h"
 
 enum { UNIT = 1000 };
 

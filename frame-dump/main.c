@@ -4,9 +4,9 @@
 #include <seccomp.h>
 #include <string.h>
 
+#include "common/base/sum.h"
 #include "common/stage/sandbox.h"
 #include "common/stage/stage.h"
-#include "common/base/sum.h"
 #include "frame-dump/record-text.h"
 #include "frame-dump/summary.h"
 

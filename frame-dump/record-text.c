@@ -3,8 +3,8 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "common/stream/heap-events.h"
 #include "common/base/text.h"
+#include "common/stream/heap-events.h"
 #include "frame-dump/record-text.h"
 
 enum { TEXT_MAX = TEXT_CLEAN_SIZE(8192) };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "common/base/container-of.h"
 #include "heap/heap-recorder.h"
+#include "common/base/container-of.h"
 
 /* Samples are not recorded in a heap. */
 static int ignore_stack(struct stage *stage, struct stacks *stacks, const struct named_stack *stack,

@@ -5,8 +5,8 @@
  */
 #pragma once
 
-#include "common/stream/heap-events.h"
 #include "common/base/pair-map.h"
+#include "common/stream/heap-events.h"
 #include "common/stream/process-table.h"
 #include "heap/blocks.h"
 #include "heap/history.h"

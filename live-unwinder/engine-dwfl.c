@@ -15,8 +15,8 @@
 
 #include "common/base/cleanup.h"
 #include "common/base/lru.h"
-#include "common/elf/elf-section.h"
 #include "common/base/pair-map.h"
+#include "common/elf/elf-section.h"
 #include "common/unwind/unwind-source.h"
 #include "live-unwinder/engine-dwfl.h"
 #include "live-unwinder/engines.h"

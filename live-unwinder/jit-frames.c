@@ -4,8 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/base/hash.h"
 #include "common/base/clock.h"
+#include "common/base/hash.h"
 #include "common/stream/jitdump-path.h"
 #include "live-unwinder/jit-frames.h"
 

@@ -5,9 +5,9 @@
  */
 #pragma once
 
-#include "common/jit/jitdump.h"
 #include "common/base/pair-map.h"
 #include "common/base/reading-share.h"
+#include "common/jit/jitdump.h"
 #include "common/unwind/unwind-arch.h"
 #include "live-unwinder/engine.h"
 

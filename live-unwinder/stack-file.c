@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/image-server/image-client.h"
 #include "common/file/owned-file.h"
+#include "common/image-server/image-client.h"
 #include "live-unwinder/stack-file.h"
 
 enum { CACHE_LINE = 64 };

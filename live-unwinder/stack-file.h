@@ -7,8 +7,8 @@
 #pragma once
 
 #include "common/file/file-state.h"
-#include "common/stream/image-table.h"
 #include "common/stage/stage.h"
+#include "common/stream/image-table.h"
 
 enum {
 	STACK_FILE_STACK_MAX = 65536, /* bytes of a stack; the limit of a sample, too */

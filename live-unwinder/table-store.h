@@ -7,13 +7,13 @@
 
 #include <pthread.h>
 
-#include "common/elf/elf-cache.h"
 #include "common/base/lru.h"
 #include "common/base/pair-map.h"
+#include "common/elf/elf-cache.h"
 #include "common/unwind/same-file.h"
+#include "common/unwind/table-cache.h"
 #include "common/unwind/unwind-source.h"
 #include "live-unwinder/user-rules.h"
-#include "common/unwind/table-cache.h"
 
 enum {
 	/* Bytes of unwind information (about 4 ms of work) from which on a thread compiles it. */

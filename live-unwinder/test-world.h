@@ -2,10 +2,10 @@
 /* For tests: a stream's processes and images, filled in by hand, and the tables of them. */
 #pragma once
 
-#include "common/stream/identity.h"
-#include "common/stage/test-stream.h"
-#include "live-unwinder/table-store.h"
 #include "common/elf/test-elf-made.h"
+#include "common/stage/test-stream.h"
+#include "common/stream/identity.h"
+#include "live-unwinder/table-store.h"
 
 struct world {
 	struct test_stream stream;

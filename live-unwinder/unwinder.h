@@ -2,8 +2,8 @@
 /* The stage's work: turns samples into stacks, chooses the engine, and counts end reasons. */
 #pragma once
 
-#include "common/stream/identity.h"
 #include "common/elf/elf-cache.h"
+#include "common/stream/identity.h"
 #include "live-unwinder/engines.h"
 #include "live-unwinder/stack-file.h"
 #include "live-unwinder/verify.h"

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "common/base/binary-search.h"
-#include "common/base/growing-list.h"
 #include "common/base/cleanup.h"
+#include "common/base/growing-list.h"
 #include "common/file/read-file.h"
 #include "live-unwinder/user-rules-text.h"
 #include "live-unwinder/user-rules.h"

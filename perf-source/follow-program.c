@@ -5,8 +5,8 @@
 #include "common/base/cleanup.h"
 #include "perf-source/bpf/bpf.h"
 #include "perf-source/bpf/btf.h"
-#include "perf-source/follow-program.h"
 #include "perf-source/bpf/pid-namespace.h"
+#include "perf-source/follow-program.h"
 
 enum {
 	CONTEXT = 6, /* registers */

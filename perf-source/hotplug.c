@@ -6,8 +6,8 @@
 #include "common/base/cleanup.h"
 #include "common/base/clock.h"
 #include "perf-source/hotplug.h"
-#include "perf-source/perf/cpus.h"
 #include "perf-source/perf-source.h"
+#include "perf-source/perf/cpus.h"
 
 #define LOOK_NS (100 * NANOSECONDS_A_MILLISECOND)
 

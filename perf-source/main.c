@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/growing-list.h"
 #include "common/base/clock.h"
+#include "common/base/growing-list.h"
 #include "perf-source/perf-source.h"
 
 enum { KEY_OFF_CPU = 0x100, KEY_COUNTERS, KEY_MARKS, KEY_FILTER, KEY_SCHEDULER };

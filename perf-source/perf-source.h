@@ -2,25 +2,25 @@
 /* perf-source: its options, and its state while it records. */
 #pragma once
 
-#include "common/stage/stage.h"
-#include "common/source/command.h"
 #include "common/image-server/image-server.h"
+#include "common/source/command.h"
 #include "common/source/images.h"
-#include "perf-source/perf/coming.h"
-#include "perf-source/followed.h"
-#include "perf-source/perf/gaps.h"
-#include "perf-source/hotplug.h"
-#include "perf-source/gauges/gauges.h"
-#include "perf-source/marks.h"
-#include "perf-source/perf/merge.h"
-#include "perf-source/missing.h"
 #include "common/source/processes.h"
 #include "common/source/register-writers.h"
+#include "common/stage/stage.h"
+#include "perf-source/followed.h"
+#include "perf-source/gauges/gauges.h"
+#include "perf-source/hotplug.h"
+#include "perf-source/marks.h"
+#include "perf-source/missing.h"
 #include "perf-source/off-cpu/off-cpu.h"
-#include "perf-source/perf/event-set.h"
-#include "perf-source/perf/sample-filter.h"
 #include "perf-source/off-cpu/scheduler.h"
 #include "perf-source/off-cpu/switch-program.h"
+#include "perf-source/perf/coming.h"
+#include "perf-source/perf/event-set.h"
+#include "perf-source/perf/gaps.h"
+#include "perf-source/perf/merge.h"
+#include "perf-source/perf/sample-filter.h"
 
 struct perf_source_options {
 	struct sampled_event events[SAMPLED_EVENTS_MAX];

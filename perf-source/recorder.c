@@ -7,8 +7,8 @@
 #include "common/base/clock.h"
 #include "common/source/kernel-symbol.h"
 #include "common/source/source-output.h"
-#include "perf-source/perf/sample.h"
 #include "perf-source/perf-source.h"
+#include "perf-source/perf/sample.h"
 #include "perf-source/ring-poll.h"
 #include "perf-source/silent-threads.h"
 

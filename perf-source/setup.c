@@ -16,9 +16,9 @@
 #include "common/base/growing-list.h"
 #include "common/base/priority.h"
 #include "common/proc/proc.h"
-#include "perf-source/perf/cpus.h"
-#include "perf-source/perf-source.h"
 #include "perf-source/bpf/pid-namespace.h"
+#include "perf-source/perf-source.h"
+#include "perf-source/perf/cpus.h"
 #include "perf-source/perf/tracepoint.h"
 
 enum {

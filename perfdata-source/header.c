@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "common/base/cleanup.h"
-#include "common/file/compression.h"
 #include "common/base/growing-list.h"
+#include "common/file/compression.h"
 #include "perfdata-source/header.h"
 
 enum {

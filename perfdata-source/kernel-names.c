@@ -9,11 +9,11 @@
 
 #include "common/base/cleanup.h"
 #include "common/base/clock.h"
-#include "common/source/host-files.h"
-#include "common/image-server/image-client.h"
-#include "common/stream/kallsyms.h"
-#include "common/source/kernel-build-id.h"
 #include "common/file/owned-file.h"
+#include "common/image-server/image-client.h"
+#include "common/source/host-files.h"
+#include "common/source/kernel-build-id.h"
+#include "common/stream/kallsyms.h"
 #include "perfdata-source/kernel-names.h"
 
 #define ANOTHER_BOOT "the machine has been rebooted since the recording"

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "common/source/kernel-symbol.h"
 #include "common/proc/proc.h"
+#include "common/source/kernel-symbol.h"
 #include "perfdata-source/kernel-names.h"
 #include "perfdata-source/sideband.h"
 

@@ -2,17 +2,17 @@
 /* Options and state of preload-source. */
 #pragma once
 
-#include "common/source/command.h"
 #include "common/image-server/image-server.h"
+#include "common/source/command.h"
 #include "common/source/images.h"
 #include "common/source/processes.h"
 #include "common/stage/stage.h"
-#include "preload-source/reader/doorbell.h"
 #include "preload-source/listener.h"
 #include "preload-source/process-opener.h"
+#include "preload-source/reader/doorbell.h"
 #include "preload-source/reader/shared-tables.h"
-#include "preload-source/target-check.h"
 #include "preload-source/reader/traced.h"
+#include "preload-source/target-check.h"
 
 enum preload_children {
 	PRELOAD_COMMAND_ONLY,

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/sum.h"
 #include "common/base/cleanup.h"
+#include "common/base/sum.h"
 #include "profile/counts.h"
 #include "profile/waiter.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdlib.h>
 
-#include "common/base/sum.h"
 #include "common/base/growing-list.h"
+#include "common/base/sum.h"
 #include "profile/groups.h"
 
 static int compare_groups(const struct profile_sample *left, const struct profile_sample *right)

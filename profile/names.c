@@ -8,13 +8,13 @@
 /* Every symbol is hashed, and C++ names are long: uthash's own hash takes longer. */
 #define HASH_FUNCTION(key, size, hash) ((hash) = hash_text((key), (size)))
 
-#include "common/base/hash.h"
-#include "profile/names.h"
 #include "common/base/cleanup.h"
 #include "common/base/growing-list.h"
 #include "common/base/hash-table.h"
+#include "common/base/hash.h"
 #include "common/base/long-name.h"
 #include "common/base/text.h"
+#include "profile/names.h"
 
 static unsigned hash_text(const char *text, size_t size)
 {

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/growing-list.h"
 #include "common/base/sum.h"
 #include "common/stream/build-id.h"
-#include "common/base/growing-list.h"
 #include "profile/merge.h"
 #include "profile/prune.h"
 

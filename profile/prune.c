@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/sum.h"
 #include "common/base/cleanup.h"
+#include "common/base/sum.h"
 #include "profile/prune.h"
 
 enum { OF_NOBODY = 0, OF_SEVERAL = UINT32_MAX }; /* otherwise a process's index + 1 */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "common/base/container-of.h"
 #include "profile/recorder.h"
+#include "common/base/container-of.h"
 
 static struct recorder *recorder_of(struct stacks *stacks)
 {

@@ -2,8 +2,8 @@
 /* stackpipe convert: writes a capture in another format, adding names that it lacks. */
 #include <string.h>
 
-#include "common/stage/arguments.h"
 #include "common/base/cleanup.h"
+#include "common/stage/arguments.h"
 #include "common/stage/stage.h"
 #include "formats/format-list.h"
 #include "stackpipe/commands.h"

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/stage/stage.h"
 #include "common/base/text.h"
+#include "common/stage/stage.h"
 #include "stackpipe/commands.h"
 
 static const struct subcommand {

@@ -9,8 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/base/growing-list.h"
 #include "common/base/cleanup.h"
+#include "common/base/growing-list.h"
 #include "common/stage/stage.h"
 #include "stackpipe/pipeline.h"
 

@@ -8,9 +8,9 @@
 #include <stdbool.h>
 
 #include "common/stage/stage.h"
-#include "symbolizer/dwarf/debug-files.h"
 #include "symbolizer/debuginfod/debuginfod-fetcher.h"
 #include "symbolizer/debuginfod/debuginfod-option.h"
+#include "symbolizer/dwarf/debug-files.h"
 
 struct downloads {
 	struct stage *stage; /* borrowed */

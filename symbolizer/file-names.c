@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/stream/build-id.h"
 #include "common/base/cleanup.h"
 #include "common/base/clock.h"
-#include "symbolizer/symbols/demangle.h"
+#include "common/stream/build-id.h"
 #include "symbolizer/file-names.h"
+#include "symbolizer/symbols/demangle.h"
 #include "symbolizer/symbols/symbol-name.h"
 #include "symbolizer/symbols/symbol-table.h"
 

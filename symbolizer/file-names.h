@@ -5,8 +5,8 @@
  */
 #pragma once
 
-#include "common/elf/elf-cache.h"
 #include "common/base/pair-map.h"
+#include "common/elf/elf-cache.h"
 #include "common/unwind/same-file.h"
 #include "symbolizer/downloads.h"
 #include "symbolizer/symbols/image-symbols.h"

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/growing-list.h"
 #include "common/base/binary-search.h"
+#include "common/base/growing-list.h"
 #include "symbolizer/kernel-code.h"
 
 enum {

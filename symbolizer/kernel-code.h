@@ -6,8 +6,8 @@
  */
 #pragma once
 
-#include "common/wire/wire.h"
 #include "common/stream/kallsyms.h"
+#include "common/wire/wire.h"
 
 enum {
 	KERNEL_CODE_MAX = 1 << 16,	/* areas; see kernel_code_change() */

@@ -9,15 +9,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/stream/frame-cache.h"
-#include "common/file/gzip.h"
-#include "common/stream/identity.h"
 #include "common/base/pair-map.h"
+#include "common/file/gzip.h"
 #include "common/stage/sandbox.h"
 #include "common/stage/stage.h"
+#include "common/stream/frame-cache.h"
+#include "common/stream/identity.h"
+#include "common/stream/kallsyms.h"
 #include "symbolizer/file-names.h"
 #include "symbolizer/jit/jit-names.h"
-#include "common/stream/kallsyms.h"
 #include "symbolizer/kernel-code.h"
 
 enum {

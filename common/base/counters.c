@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/growing-list.h"
 #include "common/base/counters.h"
+#include "common/base/growing-list.h"
 #include "common/base/hash-table.h"
 
 enum { KEY_MAX = 64 + 4096 + 2 };

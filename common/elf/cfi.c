@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/elf/cfi.h"
 #include "common/base/growing-list.h"
+#include "common/elf/cfi.h"
 
 /* DW_EH_PE_indirect (needs the process's memory; linkers do not write it) and DW_EH_PE_omit. */
 enum { POINTER_INDIRECT = 0x80, POINTER_OMIT = 0xff };

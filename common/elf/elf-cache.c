@@ -5,8 +5,8 @@
 
 #include "common/base/cleanup.h"
 #include "common/base/descriptor-limit.h"
-#include "common/stream/file-id.h"
 #include "common/elf/elf-cache.h"
+#include "common/stream/file-id.h"
 
 enum { PAGE = 4096 };
 

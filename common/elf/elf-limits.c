@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "common/elf/elf-limits.h"
-#include "common/elf/elf-section.h"
 #include "common/base/sum.h"
+#include "common/elf/elf-section.h"
 
 static bool is_table(const GElf_Shdr *header)
 {

@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/stream/file-id.h"
 #include "common/file/file-state.h"
+#include "common/stream/file-id.h"
 
 enum { END_SIZE = 4096 }; /* bytes that are hashed at the beginning and at the end of a file */
 

@@ -14,10 +14,10 @@
 
 #include "common/base/cleanup.h"
 #include "common/base/clock.h"
-#include "common/stream/file-id.h"
 #include "common/elf/elf-cache.h"
 #include "common/elf/test-recorded-file.h"
 #include "common/stage/test-stream.h"
+#include "common/stream/file-id.h"
 
 enum { IMAGE = 3, PAGE = 4096 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "common/base/clock.h"
 #include "common/file/file-state.h"
+#include "common/base/clock.h"
 
 struct file_state file_state_of(const struct stat *status)
 {

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "common/base/growing-list.h"
 #include "common/base/cleanup.h"
+#include "common/base/growing-list.h"
 #include "common/file/gzip.h"
 
 enum {

@@ -8,8 +8,8 @@
 
 #include "common/base/cleanup.h"
 #include "common/base/clock.h"
-#include "common/image-server/file-copy.h"
 #include "common/file/file-state.h"
+#include "common/image-server/file-copy.h"
 
 enum { CHUNK = 1 << 20 };
 

@@ -9,15 +9,15 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "common/stream/build-id.h"
 #include "common/base/cleanup.h"
 #include "common/base/clock.h"
-#include "common/stream/file-identity.h"
 #include "common/file/file-state.h"
 #include "common/image-server/image-client.h"
 #include "common/image-server/image-connect.h"
 #include "common/image-server/image-descriptor.h"
 #include "common/image-server/image-message.h"
+#include "common/stream/build-id.h"
+#include "common/stream/file-identity.h"
 
 enum { PATH_SIZE = 4096 };
 

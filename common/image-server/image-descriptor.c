@@ -2,9 +2,9 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "common/stream/file-identity.h"
 #include "common/file/file-state.h"
 #include "common/image-server/image-descriptor.h"
+#include "common/stream/file-identity.h"
 #include "common/stream/jitdump-path.h"
 
 enum { COPY_SEALS = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK };

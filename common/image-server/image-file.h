@@ -8,8 +8,8 @@
 
 #include <stdbool.h>
 
-#include "common/image-server/file-copy.h"
 #include "common/file/file-state.h"
+#include "common/image-server/file-copy.h"
 #include "common/wire/wire.h"
 
 struct image_file {

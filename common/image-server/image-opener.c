@@ -9,12 +9,12 @@
 #include <unistd.h>
 
 #include "common/base/cleanup.h"
-#include "common/stream/file-identity.h"
 #include "common/file/file-system.h"
 #include "common/file/file-trust.h"
 #include "common/image-server/image-opener.h"
-#include "common/stream/jitdump-path.h"
 #include "common/proc/process-status.h"
+#include "common/stream/file-identity.h"
+#include "common/stream/jitdump-path.h"
 
 /* proc(5): a link to the mapped file itself, even if it was deleted. */
 static int find_mapping(const struct wire_image_open *request)

@@ -2,8 +2,8 @@
 /* Shared by the parent's and the child's side of the image server. */
 #pragma once
 
-#include "common/stage/helper-process.h"
 #include "common/image-server/image-server.h"
+#include "common/stage/helper-process.h"
 
 enum {
 	IMAGE_SERVER_SOURCE_FD = HELPER_PROCESS_FD, /* the server's two sockets */

@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "common/base/cleanup.h"
-#include "common/stage/helper-process.h"
 #include "common/image-server/image-message.h"
 #include "common/image-server/image-server-internal.h"
+#include "common/stage/helper-process.h"
 
 enum {
 	SOURCE_PATIENCE_S = 2, /* perf-source's limit for a full socket */

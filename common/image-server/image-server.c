@@ -22,7 +22,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "common/stream/build-id.h"
 #include "common/base/cleanup.h"
 #include "common/base/clock.h"
 #include "common/base/descriptor-limit.h"
@@ -30,6 +29,7 @@
 #include "common/image-server/image-peers.h"
 #include "common/image-server/image-server-internal.h"
 #include "common/image-server/image-store.h"
+#include "common/stream/build-id.h"
 
 enum {
 	MESSAGE_MAX = 4096 + 512,

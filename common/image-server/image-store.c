@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include "common/base/clock.h"
-#include "common/stream/jitdump-path.h"
 #include "common/image-server/image-store.h"
 #include "common/proc/task-user.h"
+#include "common/stream/jitdump-path.h"
 
 enum { USER_STAYS_MS = 20 };
 

@@ -16,8 +16,8 @@
 #include "common/base/hash-table.h"
 #include "common/base/lru.h"
 #include "common/image-server/image-file.h"
-#include "common/wire/wire.h"
 #include "common/image-server/openers.h"
+#include "common/wire/wire.h"
 
 enum {
 	IMAGE_STORE_MAX = 1 << 18,

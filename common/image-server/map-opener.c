@@ -12,10 +12,10 @@
 
 #include "common/base/cleanup.h"
 #include "common/base/clock.h"
-#include "common/image-server/target-file.h"
 #include "common/file/read-file.h"
 #include "common/image-server/image-opener.h"
 #include "common/image-server/map-opener.h"
+#include "common/image-server/target-file.h"
 #include "common/proc/proc.h"
 #include "common/proc/process-status.h"
 

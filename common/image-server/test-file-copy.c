@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -13,15 +14,14 @@
 #include <sys/prctl.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "common/base/clock.h"
-#include "common/image-server/file-copy.h"
 #include "common/file/file-state.h"
 #include "common/file/file-system.h"
+#include "common/image-server/file-copy.h"
 #include "common/image-server/image-descriptor.h"
 #include "common/proc/task-user.h"
 

@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "common/base/growing-list.h"
 #include "common/base/binary-search.h"
+#include "common/base/growing-list.h"
 #include "common/jit/jit-functions.h"
 
 enum { NO_FUNCTION = UINT32_MAX };

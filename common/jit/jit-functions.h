@@ -9,9 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/base/name-store.h"
 #include "common/jit/code-history.h"
 #include "common/jit/jit-lines.h"
-#include "common/base/name-store.h"
 
 enum { JIT_PIECES_MAX = 1 << 18 }; /* placed functions, and places that a move left */
 

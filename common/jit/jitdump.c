@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/growing-list.h"
 #include "common/base/cleanup.h"
+#include "common/base/growing-list.h"
 #include "common/jit/jitdump.h"
 #include "common/stream/process-table.h"
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "common/base/cleanup.h"
-#include "common/proc/peak-memory.h"
 #include "common/file/read-file.h"
+#include "common/proc/peak-memory.h"
 
 #define PEAK_LINE "\nVmHWM:"
 

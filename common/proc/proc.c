@@ -14,9 +14,9 @@
 #include "common/base/cleanup.h"
 #include "common/base/clock.h"
 #include "common/base/growing-list.h"
+#include "common/file/read-file.h"
 #include "common/proc/proc.h"
 #include "common/proc/procmap-query.h"
-#include "common/file/read-file.h"
 
 enum { MAPS_SIZE_MAX = 64 * 1024 * 1024, NAME_FILE_MAX = 4096 };
 

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "common/base/cleanup.h"
-#include "common/proc/process-status.h"
 #include "common/file/read-file.h"
+#include "common/proc/process-status.h"
 
 enum { STATUS_SIZE_MAX = 1024 * 1024 }; /* it lists all groups of the user */
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "common/base/cleanup.h"
-#include "common/source/host-files.h"
 #include "common/file/read-file.h"
+#include "common/source/host-files.h"
 
 #define KALLSYMS "/proc/kallsyms"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <errno.h>
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,16 +11,16 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "common/stream/build-id.h"
 #include "common/base/cleanup.h"
 #include "common/base/clock.h"
 #include "common/base/descriptor-limit.h"
-#include "common/stream/file-id.h"
 #include "common/base/hash-table.h"
 #include "common/image-server/image-message.h"
-#include "common/source/images.h"
-#include "common/stream/jitdump-path.h"
 #include "common/proc/proc.h"
+#include "common/source/images.h"
+#include "common/stream/build-id.h"
+#include "common/stream/file-id.h"
+#include "common/stream/jitdump-path.h"
 
 enum { KEY_MAX = PROC_PATH_MAX + 64 + 2 * WIRE_BUILD_ID_MAX };
 

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "common/base/cleanup.h"
-#include "common/source/kernel-build-id.h"
 #include "common/file/read-file.h"
+#include "common/source/kernel-build-id.h"
 
 enum { NOTES_MAX = 64 * 1024 }; /* bytes; kernels have about 200 */
 

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 
 #include "common/base/clock.h"
-#include "common/source/maps-reader.h"
 #include "common/base/priority.h"
 #include "common/proc/task-user.h"
+#include "common/source/maps-reader.h"
 
 /* A thread and its job. After `is_given_up` it belongs to the thread until `is_back`. */
 struct worker {

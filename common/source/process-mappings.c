@@ -2,8 +2,8 @@
 /* Gives mappings of processes their images and numbers, and emits them. */
 #include <errno.h>
 
-#include "common/stream/jit-memory.h"
 #include "common/source/processes-internal.h"
+#include "common/stream/jit-memory.h"
 
 /* Anonymous mappings that a child gets as its own; they are emitted again at each fork. */
 enum { FORKED_ANONYMOUS_MAX = 1024 };

@@ -9,11 +9,11 @@
  */
 #pragma once
 
-#include "common/stream/mapping-table.h"
-#include "common/stage/stage.h"
 #include "common/source/images.h"
-#include "common/source/proc-view.h"
 #include "common/source/perf-record.h"
+#include "common/source/proc-view.h"
+#include "common/stage/stage.h"
+#include "common/stream/mapping-table.h"
 
 #define PROCESSES_LINGER_NS 100000000ULL
 #define PROCESSES_REREAD_NS 100000000ULL /* minimum between two reads of a process's maps */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "common/source/perf-record.h"
 #include "common/source/register-writers.h"
+#include "common/source/perf-record.h"
 
 /* From arch/x86/kernel/signal*.c and arch/arm64/kernel/signal.c; some are inlined into others. */
 static const char *const names[] = {

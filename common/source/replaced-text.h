@@ -16,8 +16,8 @@
 #include <stdint.h>
 
 #include "common/source/images.h"
-#include "common/stream/mapping-table.h"
 #include "common/source/text-hole.h"
+#include "common/stream/mapping-table.h"
 
 enum {
 	REPLACED_TEXTS_MAX = 32, /* per process; further ones stay memory without a file */

@@ -17,8 +17,8 @@
 
 #include "common/base/clock.h"
 #include "common/image-server/image-message.h"
-#include "common/source/images.h"
 #include "common/proc/proc.h"
+#include "common/source/images.h"
 #include "common/stage/test-stream.h"
 
 static struct test_stream stream;

@@ -17,8 +17,8 @@
 
 #include <cmocka.h>
 
-#include "common/source/maps-reader.h"
 #include "common/proc/task-user.h"
+#include "common/source/maps-reader.h"
 
 enum { HANGS = 500000000, USERS = 10 };
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/stage/stage-internal.h"
 #include "common/base/text.h"
+#include "common/stage/stage-internal.h"
 
 int stage_put(struct stage *stage, enum wire_record_id id, const void *view)
 {

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "common/base/cleanup.h"
-#include "common/file/compression.h"
 #include "common/base/priority.h"
+#include "common/file/compression.h"
 #include "common/stage/stage-internal.h"
 
 enum {

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/stream/cgroup.h"
 #include "common/base/cleanup.h"
+#include "common/stream/cgroup.h"
 
 enum {
 	TEXT_SIZE = 16384, /* bytes of /proc/PID/cgroup: a dozen lines */

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/stream/file-id.h"
 #include "common/base/text.h"
+#include "common/stream/file-id.h"
 
 /* www.isthe.com/chongo/tech/comp/fnv: the 128-bit FNV prime is 2^88 + 2^8 + 0x3b. */
 #define FNV_PRIME ((unsigned __int128)1 << 88 | 0x13b)

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "common/base/hash.h"
-#include "common/stream/frame-cache.h"
 #include "common/base/zero-pages.h"
+#include "common/stream/frame-cache.h"
 
 /* Not a flag of the protocol: it distinguishes an entry in use from a zeroed one. */
 enum { IS_USED = 1u << 31 };

@@ -5,9 +5,9 @@
  */
 #pragma once
 
+#include "common/stage/stage.h"
 #include "common/stream/image-table.h"
 #include "common/stream/process-table.h"
-#include "common/stage/stage.h"
 
 struct identity {
 	struct process_table processes;

@@ -2,8 +2,8 @@
 /* The images of a stream, known from its records alone. */
 #pragma once
 
-#include "common/stream/file-id.h"
 #include "common/base/hash-table.h"
+#include "common/stream/file-id.h"
 #include "common/wire/wire.h"
 
 enum {

@@ -5,8 +5,8 @@
  */
 #pragma once
 
-#include "common/stream/cgroup.h"
 #include "common/base/hash-table.h"
+#include "common/stream/cgroup.h"
 #include "common/stream/mapping-table.h"
 #include "common/wire/wire.h"
 

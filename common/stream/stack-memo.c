@@ -4,8 +4,8 @@
 #include <sys/random.h>
 
 #include "common/base/hash.h"
-#include "common/stream/stack-memo.h"
 #include "common/base/zero-pages.h"
+#include "common/stream/stack-memo.h"
 
 #define BUCKETS_SIZE ((STACK_MEMO_WAYS << STACK_MEMO_BITS) * sizeof(struct stack_memo_entry))
 

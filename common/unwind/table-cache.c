@@ -12,11 +12,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/base/hash.h"
 #include "common/base/cleanup.h"
 #include "common/base/clock.h"
-#include "common/stream/file-identity.h"
+#include "common/base/hash.h"
 #include "common/file/owned-file.h"
+#include "common/stream/file-identity.h"
 #include "common/unwind/table-cache.h"
 
 /* The number changes with the layout or the meaning of tables or rules. */

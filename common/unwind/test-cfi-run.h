@@ -4,9 +4,9 @@
 
 #include <errno.h>
 
-#include "common/unwind/cfi-program.h"
 #include "common/base/cleanup.h"
 #include "common/elf/test-cfi-made.h"
+#include "common/unwind/cfi-program.h"
 
 #define _cleanup_made_ _cleanup_(made_deinit)
 #define _cleanup_cfi_ _cleanup_(cfi_deinit)

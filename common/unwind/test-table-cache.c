@@ -19,8 +19,8 @@
 #include <cmocka.h>
 
 #include "common/base/cleanup.h"
-#include "common/unwind/table-cache.h"
 #include "common/elf/test-elf-made.h"
+#include "common/unwind/table-cache.h"
 
 enum {
 	ROWS = 20000, /* of one page: more than TABLE_CACHE_LEAST bytes */

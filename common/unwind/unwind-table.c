@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/hash.h"
-#include "common/base/growing-list.h"
-#include "common/unwind/cfi-program.h"
 #include "common/base/cleanup.h"
+#include "common/base/growing-list.h"
+#include "common/base/hash.h"
+#include "common/unwind/cfi-program.h"
 #include "common/unwind/unwind-dropped.h"
 #include "common/unwind/unwind-inferred.h"
 #include "common/unwind/unwind-popped.h"

@@ -6,9 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/base/zero-pages.h"
 #include "common/file/owned-file.h"
 #include "common/wire/wire-reader.h"
-#include "common/base/zero-pages.h"
 
 enum {
 	CACHE_LINE = 64,

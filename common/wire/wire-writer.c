@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <poll.h>
 
-#include "common/wire/wire-writer.h"
 #include "common/base/zero-pages.h"
+#include "common/wire/wire-writer.h"
 
 int wire_writer_init(struct wire_writer *writer, int fd)
 {

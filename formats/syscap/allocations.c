@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/syscap/allocations.h"
 #include "common/base/growing-list.h"
+#include "formats/syscap/allocations.h"
 
 void heap_allocations_init(struct heap_allocations *allocations)
 {

@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/stream/heap-events.h"
 #include "common/base/pair-map.h"
+#include "common/stream/heap-events.h"
 
 enum {
 	HEAP_ALLOCATIONS_STACKS_MAX = 1 << 22,

@@ -2,8 +2,8 @@
 /* The counters of a Sysprof capture: two of stackpipe, followed by those of the machine. */
 #pragma once
 
-#include "formats/syscap/frames.h"
 #include "common/wire/wire.h"
+#include "formats/syscap/frames.h"
 
 enum { SYSCAP_MACHINE_COUNTERS_MAX = 1024 };
 

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/growing-list.h"
-#include "formats/syscap/files.h"
 #include "common/base/cleanup.h"
+#include "common/base/growing-list.h"
 #include "common/file/gzip.h"
+#include "formats/syscap/files.h"
 
 enum { GATHERED_FIRST = 64 * 1024 };
 

@@ -5,8 +5,8 @@
  */
 #pragma once
 
-#include "formats/syscap/frames.h"
 #include "common/wire/wire.h"
+#include "formats/syscap/frames.h"
 
 enum {
 	SYSCAP_FILE_GATHERED_MAX = 64 * 1024 * 1024, /* bytes of an uncompressed file */

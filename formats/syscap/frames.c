@@ -4,9 +4,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "formats/syscap/frames.h"
 #include "common/base/clock.h"
 #include "common/stream/syscap-format.h"
+#include "formats/syscap/frames.h"
 
 int syscap_begin(struct syscap *syscap, struct output *output, uint64_t start_time,
 		 uint64_t start_unix_time)

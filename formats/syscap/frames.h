@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "formats/output.h"
 #include "common/stream/syscap-format.h"
+#include "formats/output.h"
 
 enum {
 	SYSCAP_ADDRESSES_MAX = 1024, /* Sysprof silently drops samples with more */

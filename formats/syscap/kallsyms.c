@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/cleanup.h"
 #include "formats/memory-stream.h"
 #include "formats/syscap/kallsyms.h"
-#include "common/base/cleanup.h"
 
 struct kernel_line {
 	uint64_t address;

@@ -2,8 +2,8 @@
 /* Makes the kernel's symbols for the end of a Sysprof capture, as the bytes of an embedded file. */
 #pragma once
 
-#include "profile/names.h"
 #include "common/base/pair-map.h"
+#include "profile/names.h"
 
 /*
  * Makes a /proc/kallsyms of only the functions in `kernel`: (start, size) → name, with the module's

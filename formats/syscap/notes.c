@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/syscap/notes.h"
-#include "common/stream/build-id.h"
 #include "common/base/text.h"
+#include "common/stream/build-id.h"
+#include "formats/syscap/notes.h"
 
 enum {
 	PIECE_SIZE = 16 * 1024, /* a piece of the file is written when it has so many bytes */

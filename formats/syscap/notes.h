@@ -6,8 +6,8 @@
  */
 #pragma once
 
-#include "formats/syscap/files.h"
 #include "common/base/pair-map.h"
+#include "formats/syscap/files.h"
 #include "profile/stacks.h"
 
 /* Lines of a file that are not written yet. */

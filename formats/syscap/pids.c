@@ -4,10 +4,10 @@
 #include <limits.h>
 #include <stdio.h>
 
-#include "formats/syscap/pids.h"
-#include "common/stream/syscap-format.h"
 #include "common/base/text.h"
 #include "common/base/zero-pages.h"
+#include "common/stream/syscap-format.h"
+#include "formats/syscap/pids.h"
 
 enum { USED_SIZE = SYSCAP_PSEUDO_PID / 8 };
 

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/cleanup.h"
+#include "common/stream/syscap-format.h"
 #include "formats/memory-stream.h"
 #include "formats/syscap/symbols.h"
-#include "common/stream/syscap-format.h"
-#include "common/base/cleanup.h"
 
 /* Sysprof finds an entry of the table by (pid, begin ≤ address < end). */
 _Static_assert(sizeof(struct syscap_bundled_symbol) == 32, "Sysprof's bundled symbol");

@@ -8,8 +8,8 @@
 
 #include <stdio.h>
 
-#include "profile/names.h"
 #include "common/base/pair-map.h"
+#include "profile/names.h"
 
 enum {
 	SYSCAP_SYMBOLS_MAX = 1 << 18,	    /* addresses of living processes */

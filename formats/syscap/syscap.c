@@ -16,7 +16,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/cleanup.h"
+#include "common/base/clock.h"
 #include "common/base/hash.h"
+#include "common/base/sum.h"
+#include "common/base/text.h"
+#include "common/file/gzip.h"
+#include "common/stream/build-id.h"
 #include "formats/format.h"
 #include "formats/syscap/allocations.h"
 #include "formats/syscap/counters.h"
@@ -27,12 +33,6 @@
 #include "formats/syscap/notes.h"
 #include "formats/syscap/pids.h"
 #include "formats/syscap/symbols.h"
-#include "common/stream/build-id.h"
-#include "common/base/cleanup.h"
-#include "common/base/clock.h"
-#include "common/file/gzip.h"
-#include "common/base/sum.h"
-#include "common/base/text.h"
 
 enum {
 	MAPPINGS_MAX = 1 << 22,

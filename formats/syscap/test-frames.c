@@ -17,8 +17,8 @@
 
 #include <cmocka.h>
 
-#include "formats/syscap/frames.h"
 #include "common/base/cleanup.h"
+#include "formats/syscap/frames.h"
 
 enum {
 	HEADER = 256,

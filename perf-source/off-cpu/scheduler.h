@@ -6,8 +6,8 @@
  */
 #pragma once
 
-#include "common/source/processes.h"
 #include "common/source/perf-record.h"
+#include "common/source/processes.h"
 #include "common/stage/stage.h"
 
 enum { SCHEDULER_CPUS_MAX = 4096, SCHEDULER_LIVES_MAX = 1 << 17 };

@@ -7,8 +7,8 @@
  */
 #include <string.h>
 
-#include "common/stream/kallsyms.h"
 #include "common/proc/proc.h"
+#include "common/stream/kallsyms.h"
 #include "perf-source/off-cpu/wait-backend.h"
 
 enum { PROGRAM_FRAMES_MAX = 16 };

@@ -6,8 +6,8 @@
 #pragma once
 
 #include "common/base/hash-table.h"
-#include "common/source/processes.h"
 #include "common/source/perf-record.h"
+#include "common/source/processes.h"
 #include "common/stage/stage.h"
 #include "perf-source/off-cpu/switch-program.h"
 #include "perf-source/off-cpu/wait-threshold.h"

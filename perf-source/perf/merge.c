@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "common/base/clock.h"
-#include "perf-source/perf/merge.h"
 #include "common/source/perf-record.h"
+#include "perf-source/perf/merge.h"
 
 int merge_init(struct merge *merge, struct ring *rings, size_t n)
 {

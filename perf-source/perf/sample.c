@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "common/arch/arch.h"
 #include "perf-source/perf/sample.h"
+#include "common/arch/arch.h"
 
 /* The kernel's call chain: what lies between the leading PERF_CONTEXT_* marks and the next one. */
 static struct wire_addrs kernel_chain(struct stage *stage, const struct perf_record_sample *sample)

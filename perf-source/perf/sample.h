@@ -2,8 +2,8 @@
 /* Turns a sample of the kernel into a `sample` record of the stream. */
 #pragma once
 
-#include "common/source/processes.h"
 #include "common/source/perf-record.h"
+#include "common/source/processes.h"
 #include "common/stage/stage.h"
 
 /* What the kernel's record lacks: what the sample is of. */

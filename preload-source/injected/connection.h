@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "preload-source/shared/heap-ring.h"
 #include "preload-source/injected/environment.h"
+#include "preload-source/shared/heap-ring.h"
 
 enum connection_phase {
 	CONNECTION_NONE, /* not tried: a new program, or a forked child of a traced one */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include <unistd.h>
 
-#include "preload-source/shared/heap-ring.h"
 #include "preload-source/injected/environment.h"
 #include "preload-source/injected/text.h"
+#include "preload-source/shared/heap-ring.h"
 
 enum { TOKEN_DIGITS = 32 };
 

@@ -5,8 +5,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "preload-source/shared/heap-ring.h"
 #include "preload-source/reader/doorbell.h"
+#include "preload-source/shared/heap-ring.h"
 
 static uint32_t *words(const struct doorbell *doorbell)
 {

@@ -3,10 +3,10 @@
 #pragma once
 
 #include "common/arch/arch.h"
-#include "common/stream/heap-events.h"
 #include "common/source/processes.h"
-#include "common/stream/stack-memo.h"
 #include "common/stage/stage.h"
+#include "common/stream/heap-events.h"
+#include "common/stream/stack-memo.h"
 #include "preload-source/reader/ring-reader.h"
 
 /* Shared by all processes of a recording. */

@@ -5,12 +5,12 @@
  */
 #pragma once
 
-#include "preload-source/shared/heap-ring.h"
+#include "common/base/pair-map.h"
 #include "common/source/images.h"
 #include "common/stream/mapping-table.h"
-#include "common/base/pair-map.h"
 #include "common/unwind/table-cache.h"
 #include "preload-source/reader/shared-memory.h"
+#include "preload-source/shared/heap-ring.h"
 
 enum {
 	SHARED_TABLES_IMAGES_MAX = 1 << 16,

@@ -12,8 +12,8 @@
 #include "common/proc/proc.h"
 #include "preload-source/reader/heap-encoder.h"
 #include "preload-source/reader/mapped-ranges.h"
-#include "preload-source/reader/shared-tables.h"
 #include "preload-source/reader/ring-reader.h"
+#include "preload-source/reader/shared-tables.h"
 #include "preload-source/reader/time-map.h"
 
 /* Options of recording a process. */

@@ -7,8 +7,8 @@
 #include "common/base/cleanup.h"
 #include "common/base/sum.h"
 #include "profile/counts.h"
-#include "stackpipe/diff/comparison.h"
 #include "profile/recorder.h"
+#include "stackpipe/diff/comparison.h"
 #include "stackpipe/input.h"
 
 /* Filled in by the stage at the pipeline's end, whose callbacks have no other way to find them. */

@@ -11,9 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/stage/arguments.h"
 #include "common/base/cleanup.h"
 #include "common/base/json.h"
+#include "common/stage/arguments.h"
 #include "common/stage/stage.h"
 #include "stackpipe/commands.h"
 #include "stackpipe/diff/comparison.h"

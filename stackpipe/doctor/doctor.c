@@ -9,8 +9,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "common/stage/arguments.h"
 #include "common/base/cleanup.h"
+#include "common/stage/arguments.h"
 #include "common/stage/stage.h"
 #include "stackpipe/commands.h"
 #include "stackpipe/doctor/doctor-check.h"

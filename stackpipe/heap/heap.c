@@ -12,17 +12,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/stage/arguments.h"
 #include "common/base/cleanup.h"
 #include "common/base/clock.h"
-#include "common/stage/new-file.h"
 #include "common/base/text.h"
+#include "common/stage/arguments.h"
+#include "common/stage/new-file.h"
 #include "common/wire/wire.h"
 #include "stackpipe/commands.h"
 #include "stackpipe/heap/heap-report.h"
 #include "stackpipe/input.h"
-#include "stackpipe/regex-option.h"
 #include "stackpipe/pipeline.h"
+#include "stackpipe/regex-option.h"
 
 #define RECORDING_ENDING ".heap"
 #define DEFAULT_FILE "stackpipe" RECORDING_ENDING

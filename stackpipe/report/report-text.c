@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "common/base/cleanup.h"
-#include "common/source/perf-record.h"
 #include "common/base/text.h"
+#include "common/source/perf-record.h"
 #include "profile/subtree.h"
 #include "stackpipe/report/report.h"
 

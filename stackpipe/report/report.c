@@ -8,9 +8,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "common/stage/arguments.h"
 #include "common/base/cleanup.h"
 #include "common/base/clock.h"
+#include "common/stage/arguments.h"
 #include "stackpipe/commands.h"
 #include "stackpipe/input.h"
 #include "stackpipe/regex-option.h"

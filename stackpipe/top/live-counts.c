@@ -5,8 +5,8 @@
 
 #include "common/base/growing-list.h"
 #include "profile/waiter.h"
-#include "stackpipe/top/live-counts.h"
 #include "stackpipe/regex-option.h"
+#include "stackpipe/top/live-counts.h"
 
 void live_counts_init(struct live_counts *counts, struct profile *profile)
 {

@@ -9,9 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/stage/arguments.h"
 #include "common/base/clock.h"
 #include "common/file/output-file.h"
+#include "common/stage/arguments.h"
 #include "stackpipe/commands.h"
 #include "stackpipe/pipeline.h"
 #include "stackpipe/regex-option.h"

@@ -4,9 +4,9 @@
 
 #include <regex.h>
 
-#include "stackpipe/top/top-gauges.h"
 #include "profile/recorder.h"
 #include "stackpipe/top/live-counts.h"
+#include "stackpipe/top/top-gauges.h"
 
 enum {
 	TOP_ROWS_MAX = 256,

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "common/stream/build-id.h"
 #include "common/base/cleanup.h"
+#include "common/stream/build-id.h"
 #include "symbolizer/debuginfod/debuginfod-cache.h"
 
 /* An empty variable counts as unset. */

@@ -12,15 +12,15 @@
 
 #include <elfutils/libdwelf.h>
 
-#include "common/base/growing-list.h"
-#include "common/stream/build-id.h"
 #include "common/base/cleanup.h"
+#include "common/base/growing-list.h"
 #include "common/elf/elf-limits.h"
 #include "common/elf/elf-section.h"
+#include "common/stream/build-id.h"
 #include "common/wire/wire.h"
+#include "symbolizer/debuginfod/debuginfod-cache.h"
 #include "symbolizer/dwarf/debug-files.h"
 #include "symbolizer/dwarf/debug-sections.h"
-#include "symbolizer/debuginfod/debuginfod-cache.h"
 
 enum { PATH_SIZE = 4096 };
 

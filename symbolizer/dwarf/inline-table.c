@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "common/base/growing-list.h"
 #include "common/base/cleanup.h"
+#include "common/base/growing-list.h"
 #include "symbolizer/dwarf/inline-table.h"
 
 const struct inline_limits inline_limits_usual = {

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/growing-list.h"
 #include "common/base/binary-search.h"
 #include "common/base/cleanup.h"
+#include "common/base/growing-list.h"
 #include "common/elf/dwarf-cursor.h"
 #include "symbolizer/dwarf/line-table.h"
 

@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "common/base/growing-list.h"
 #include "common/base/cleanup.h"
+#include "common/base/growing-list.h"
 #include "symbolizer/dwarf/unit-index.h"
 
 /* Intervals of units, numbered in file order until all are read. */

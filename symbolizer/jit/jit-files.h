@@ -6,10 +6,10 @@
  */
 #pragma once
 
-#include "common/stream/identity.h"
+#include "common/base/reading-share.h"
 #include "common/image-server/image-client.h"
 #include "common/jit/jitdump.h"
-#include "common/base/reading-share.h"
+#include "common/stream/identity.h"
 #include "symbolizer/jit/perf-map.h"
 
 enum { JIT_MESSAGES_MAX = 8 }; /* processes named in warnings */

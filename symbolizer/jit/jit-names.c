@@ -6,13 +6,13 @@
 
 #include "common/base/cleanup.h"
 #include "common/base/clock.h"
-#include "common/elf/elf-image.h"
 #include "common/base/growing-list.h"
+#include "common/elf/elf-image.h"
 #include "common/image-server/image-message.h"
+#include "common/jit/jitdump.h"
 #include "common/stream/jit-memory.h"
 #include "common/stream/jitdump-path.h"
 #include "symbolizer/jit/jit-names.h"
-#include "common/jit/jitdump.h"
 #include "symbolizer/jit/perf-map.h"
 #include "symbolizer/symbols/symbol-name.h"
 

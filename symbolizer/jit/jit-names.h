@@ -6,8 +6,8 @@
  */
 #pragma once
 
-#include "common/stream/identity.h"
 #include "common/base/pair-map.h"
+#include "common/stream/identity.h"
 #include "symbolizer/jit/jit-files.h"
 
 enum {

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/growing-list.h"
 #include "common/base/binary-search.h"
 #include "common/base/clock.h"
+#include "common/base/growing-list.h"
 #include "common/base/text.h"
 #include "symbolizer/jit/perf-map.h"
 

@@ -14,10 +14,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/base/name-store.h"
+#include "common/file/growing-file.h"
 #include "common/image-server/target-file.h" /* PERF_MAP_SIZE_MAX */
 #include "common/jit/code-history.h"
-#include "common/file/growing-file.h"
-#include "common/base/name-store.h"
 
 enum {
 	PERF_MAP_ENTRIES_MAX = 1 << 19, /* one more drops all before it */

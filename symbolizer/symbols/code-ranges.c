@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "common/base/growing-list.h"
 #include "common/base/cleanup.h"
+#include "common/base/growing-list.h"
 #include "common/unwind/unwind-dropped.h"
 #include "common/unwind/unwind-source.h"
 #include "symbolizer/symbols/code-ranges.h"

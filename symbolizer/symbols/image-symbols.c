@@ -7,9 +7,9 @@
 #include "common/base/cleanup.h"
 #include "common/elf/elf-limits.h"
 #include "common/elf/elf-section.h"
-#include "symbolizer/symbols/code-ranges.h"
-#include "symbolizer/dwarf/debug-sections.h"
 #include "common/unwind/unwind-arch.h"
+#include "symbolizer/dwarf/debug-sections.h"
+#include "symbolizer/symbols/code-ranges.h"
 #include "symbolizer/symbols/image-symbols.h"
 #include "symbolizer/symbols/symbol-table.h"
 

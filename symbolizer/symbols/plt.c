@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "common/base/cleanup.h"
-#include "common/elf/elf-section.h"
 #include "common/base/growing-list.h"
+#include "common/elf/elf-section.h"
 #include "common/unwind/unwind-arch.h"
 #include "symbolizer/symbols/plt.h"
 

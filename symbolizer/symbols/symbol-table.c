@@ -7,8 +7,8 @@
 
 #include "common/base/binary-search.h"
 #include "common/base/cleanup.h"
-#include "common/unwind/go-elf.h"
 #include "common/base/growing-list.h"
+#include "common/unwind/go-elf.h"
 #include "symbolizer/symbols/demangle.h"
 #include "symbolizer/symbols/folded-names.h"
 #include "symbolizer/symbols/plt.h"

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "common/base/clock.h"
-#include "common/unwind/unwind-source.h"
 #include "common/unwind/table-cache.h"
+#include "common/unwind/unwind-source.h"
 
 enum { ROUNDS = 5 };
 

@@ -3,12 +3,12 @@
  * Like OpenSSH's privilege-separated child, vsftpd and others: a seccomp filter allows what malloc
  * needs (brk, mmap, munmap, mremap, madvise, futex) and I/O; other calls kill the process.
  */
+#include <dlfcn.h>
 #include <seccomp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <dlfcn.h>
 static void *volatile p;
 __attribute__((noinline)) static void work(int n)
 {
