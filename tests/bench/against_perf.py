@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A whole replay against `perf script` on the same perf.data, in turns, on one CPU each.
+"""Compares a whole replay with `perf script` on the same perf.data, alternating, on one CPU each.
 
     STACKPIPE_BUILD=build python3 against_perf.py [-d SECONDS] [-F HZ] [--newer] [--perf PERF]… [NAME…]
 
-CPU of all processes together, user and system: median and range of a few rounds; and what each of
-them makes of the samples. --newer: against a perf of a newer Debian, too, which unwinds by libdw;
-it is fetched into the build directory. --perf may be a command with arguments.
+Measures user and system CPU of all processes together (median and range of a few rounds), and how well
+each unwinds the samples. --newer adds a perf of a newer Debian, which unwinds by libdw and is fetched
+into the build directory. --perf may be a command with arguments.
 """
 import argparse
 import collections
@@ -33,7 +33,7 @@ def cpu_of(command, output):
 
 
 def judge_perf(text):
-    """Samples, frames, samples without a frame, samples that reach the program's start."""
+    """Counts samples, frames, samples without a frame, and samples that reach the program's start."""
     counts = collections.Counter()
     for block in text.split("\n\n"):
         names = [line.split(maxsplit=1)[-1] for line in block.strip("\n").splitlines() if line.strip()]
@@ -81,7 +81,7 @@ def measure(name, command, arguments, directory):
     subprocess.run(["perf", "record", "-q", "-m", "16M", "-e", "cpu-clock", "-F", arguments.rate,
                     "--call-graph", f"dwarf,{arguments.stack}", "-o", file, "--", *command],
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
-    os.sync()  # what is still written back takes time of whoever runs
+    os.sync()  # pending write-back would otherwise be charged to the next run
     perfs = [shlex.split(perf) for perf in arguments.perf or ["perf"]]
     ours = ["sh", "-c", PIPELINE.format(b=BUILD, f=file)]
     theirs = [[*perf, "script", "-i", str(file), "-F", "ip,sym", "--no-inline"] for perf in perfs]

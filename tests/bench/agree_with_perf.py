@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Do we and perf see the same program? Self shares of its hottest functions, side by side.
+"""Compares our self shares of a program's hottest functions with perf's, side by side.
 
     STACKPIPE_BUILD=build python3 agree_with_perf.py [SECONDS]
 
-Needs perf. The two record one after the other, so the shares differ by chance, too.
+Needs perf. The two record one after the other, so the shares also differ by chance.
 """
 import collections
 import os
@@ -59,7 +59,7 @@ def in_percent(shares):
 
 
 def same(name):
-    """perf shows a function without a name as its address, we as [file+0xaddress]."""
+    """perf shows a nameless function as its address, we show it as [file+0xaddress]."""
     match = re.match(r"\[.*\+(0x[0-9a-f]+)\]$", name)
     return f"{int(match.group(1), 16):#018x}" if match else name
 

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Very many processes under the live pipeline: are their stacks theirs, and what is left of them?
+"""Runs very many processes under the live pipeline; checks stack attribution and what memory remains.
 
     STACKPIPE_BUILD=build python3 churn.py [-n N] [-d SECONDS] [--live N] [-F HZ] [VARIANT…]
 
 VARIANT is one of programs/churn.c, all of them if none is given:
 
     fork    N short processes in so many seconds, forked only
-    exec    each executes one of a few programs with the same addresses and other names
-    reuse   likewise, with few PIDs used again and again (only root can do so)
-    live    --live N processes at the same time, which spin a little and wait
+    exec    each executes one of a few programs with the same addresses and different names
+    reuse   likewise, with a few PIDs reused again and again (needs root)
+    live    --live N processes at the same time, which spin briefly and wait
 
-Each is named after the function it spins in, so its stacks can be judged: `misattributed` are those
-with another process's function, `false` those that are called complete and do not hold the whole chain,
-`early` those that spin and do not have their name. Then, of the samples with such a name: which are not
-complete, and where they are; and memory and descriptors of each stage: before, most, and a few seconds
+Each is named after the function it spins in, so its stacks can be judged. `misattributed` are stacks with
+another process's function, `false` are stacks marked complete without the whole chain, `early` are stacks
+that spin before the process has its name. Of samples of processes with their name, it then prints which are
+not complete and where, and memory and descriptors of each stage: before, at the peak, and some seconds
 after the processes have ended, while the pipeline still runs. Nothing is asserted.
 """
 import argparse
@@ -32,8 +32,8 @@ PROGRAM = stages.BUILD / "tests" / "pipeline" / "churn"
 VARIANTS = ["fork", "exec", "reuse", "live"]
 N_COPIES = 8
 WAKEUPS = 200  # a second, of live processes
-SETTLE_S = 5  # so long does the pipeline run without the load before it, and behind it:
-SETTLE_BEHIND_S = 50  # images that nobody has mapped any more end after 30 to 40 s
+SETTLE_S = 5  # the pipeline runs this long without the load before it, and
+SETTLE_BEHIND_S = 50  # this long after it: images without mappings are dropped after 30 to 40 s
 LOOK_INTERVAL_S = 0.2
 SHOWN = 12
 

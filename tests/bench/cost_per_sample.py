@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a sample costs: CPU of each stage, system-wide, while two programs keep two CPUs busy.
+"""Measures the CPU of each stage per sample, system-wide, while two programs keep two CPUs busy.
 
     STACKPIPE_BUILD=build python3 cost_per_sample.py [-d SECONDS] [-F HZ] [-s BYTES] [--perf] [-- WORKLOAD…]
 
-With --perf, perf record does the same afterwards: what it loses, costs and writes.
+With --perf, perf record runs the same load afterwards, for what it loses, costs and writes.
 
-Prints one line a stage and one in all: name=value pairs. Nothing is asserted but the accounting.
+Prints one line per stage and a total: name=value pairs. Only the accounting is asserted.
 """
 import argparse
 import re
@@ -51,7 +51,7 @@ def report(pipeline, arguments):
 
 
 def run_perf(arguments, directory):
-    """perf record -a of the same, with its own defaults; the samples that it says it has lost."""
+    """Runs perf record -a with its defaults; returns the samples that it reports as lost."""
     data = directory / "perf.data"
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(["perf", "record", "-q", "-a", "-e", "cpu-clock", "-F", arguments.rate, "--call-graph",

@@ -1,13 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What it costs to trace a program's allocations, beside heaptrack, interleaved; medians of rounds.
+"""Compares the cost of tracing a program's allocations with heaptrack's, interleaved; medians of rounds.
 
 	heap.py [-n ROUNDS] [WORKLOAD...]
 
-Added time is that of the command with the tracer, to a finished file, less that of the command alone. heaptrack runs
-with its interpreter (full) where that survives, else raw (-r), which is said. Samples (-S 512K) are taken of the
-same for half a minute, as what the pipeline needs to begin has no share to speak of then: pairs of runs, the
-median of their ratios. One line of JSON a workload, and one that compares one thread with four."""
+Added time is the time of the command with the tracer, until its file is finished, minus that of the command
+alone. heaptrack runs with its interpreter (full) where that survives, else raw (-r); the output says which.
+Samples (-S 512K) are taken of the same command for half a minute, so that the pipeline's start-up is
+negligible: pairs of runs, the median of their ratios. Prints one line of JSON per workload, and one that
+compares one thread with four."""
 import argparse
 import json
 import os
@@ -31,7 +32,7 @@ for _ in range(int(sys.argv[1])):
     values = [json.loads(text) for text in texts]
     print(len(collections.Counter(word for text in texts for word in re.findall(r"\\d+", text))), len(values))
 """
-MEMORY_MAX = 4 << 30  # of heaptrack's interpreter, which has taken more than the machine has
+MEMORY_MAX = 4 << 30  # of heaptrack's interpreter, which has used more than the machine has
 
 
 CXX = """
@@ -61,9 +62,9 @@ def cc1plus(directory, n):
 
 
 def workloads(directory):
-    """By name: a command, and what does the same for longer."""
+    """{name: (command, a longer-running command of the same kind)}"""
     found = {f"stress-{n}": ([STRESS, n, 2000000], [STRESS, n, 80000000]) for n in (1, 2, 4)}
-    python = "/usr/bin/python3"  # no shell script in front of it
+    python = "/usr/bin/python3"  # the program itself, not a wrapper script
     script = directory / "texts.py"
     script.write_text(PYTHON)
     found["python3"] = [python, script, 1], [python, script, 100]
@@ -98,7 +99,7 @@ def heaptrack(command, directory, raw):
 
 
 def survives(command, directory):
-    """Whether heaptrack's interpreter makes a file that can be read."""
+    """Whether heaptrack's interpreter writes a readable file."""
     _, _, output = heaptrack(command, directory, raw=False)
     files = list(directory.glob("ht*"))
     return "bad_alloc" not in output and "Abort" not in output and bool(files) and \
@@ -106,7 +107,7 @@ def survives(command, directory):
 
 
 def in_target(output):
-    """Nanoseconds of CPU a call, as the stress tells of itself."""
+    """Nanoseconds of CPU per call, as heap-stress reports them."""
     found = re.search(r"(\d+) calls, cpu ([\d.]+)", output)
     return float(found[2]) / int(found[1]) * 1e9 if found else None
 
@@ -117,7 +118,7 @@ def stackpipe(command, directory, *options):
 
 
 def sampled(command, rounds, directory):
-    """Percent that samples add: of wall time, of all CPU; nanoseconds a call, if the command tells."""
+    """Percent that sampling adds to wall time and to all CPU, and nanoseconds per call if the command reports them."""
     pairs = [(measure(command, directory), stackpipe(command, directory, "-S", "512K"))
              for _ in range(rounds)]
     result = {f"sampled_percent_{what}":
@@ -131,7 +132,7 @@ def sampled(command, rounds, directory):
 
 
 def compare_threads(rounds, directory):
-    """CPU that is added to an event, of one thread and of four, in turns."""
+    """Compares the CPU added per event for one thread and for four, alternating."""
     added = {1: [], 4: []}
     for _ in range(rounds):
         for n, list_ in added.items():

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What sampling a program's allocations costs, where the program's own time varies by more than that: by perf's
-samples of the whole machine, how much CPU our processes took, and our library in the program, in percent of what the
-program itself took.
+"""Measures what sampling a program's allocations costs where the program's own time varies by more than that:
+from perf's samples of the whole machine, the CPU of our processes, and of our library in the program, in percent
+of the program's own CPU.
 
 	heap_share.py [-n ROUNDS] [WORKLOAD...]
 
-The workloads are the long ones of heap.py. One line of JSON a workload: the medians and the range of the rounds."""
+The workloads are the long ones of heap.py. One line of JSON a workload: medians and range of the rounds."""
 import argparse
 import collections
 import statistics
@@ -22,7 +22,7 @@ FREQUENCY = 4999
 
 
 def who_is_charged(comm, frames, program):
-    """Whose CPU time a sample is; None: it was of something else on the machine."""
+    """Name of what a sample's CPU time is charged to; None: something else on the machine."""
     if comm in OURS:
         return comm
     if comm != program:
@@ -32,7 +32,7 @@ def who_is_charged(comm, frames, program):
 
 
 def count(data, program):
-    """Samples by who is charged."""
+    """Counts samples by what they are charged to."""
     text = subprocess.run(["perf", "script", "-i", data, "-F", "comm,ip,dso"], check=True, stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL).stdout.decode(errors="replace")
     samples = (sample.strip().splitlines() for sample in text.split("\n\n") if sample.strip())
@@ -40,7 +40,7 @@ def count(data, program):
 
 
 def percents(command, directory):
-    """Of what the program took itself, by who took it."""
+    """CPU in percent of the program's own, by what it is charged to."""
     data, program = directory / "perf.data", Path(command[0]).name[:15]
     subprocess.run(["perf", "record", "-q", "-a", "-g", "-F", str(FREQUENCY), "-o", data, "--",
                     heap.STACKPIPE, "heap", "-q", "--force", "-S", "512K", "-o", directory / "a.heap",

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Is any program hurt by being traced? Many runs of those that do to stacks, filters and start-up what they can.
+"""Checks over many runs that tracing harms no program, with programs hard on stacks, filters and start-up.
 
     STACKPIPE_BUILD=build python3 heap_soak.py [-n CALLS] [--seed N]
 
-Programs that make, switch to and destroy stacks under signals (heap-stack-stress), that leave themselves few
-system calls (heap-confined), and children with sanitizers in all ways to start one (heap-starter), some of
-them beside the first; each alone and traced, with --follow and without, until so many calls of the allocator
-(10 million) were made in each row. A row says how many runs there were, how many calls, how many were ended
-by a signal, and how many ended otherwise than alone: by their status, or by what they wrote. Nothing is
-asserted; the exit status is 1 if one of the last two is not 0.
+Runs programs that create, switch and destroy stacks under signals (heap-stack-stress), that restrict themselves
+to few system calls (heap-confined), and children with sanitizers started in every way (heap-starter), some of
+them in parallel with the first. Each runs alone and traced, with --follow and without, until each row has made
+10 million allocator calls. A row prints the numbers of runs and calls, of runs killed by a signal, and of runs
+whose status or output differs from the run alone. Nothing is asserted; the exit status is 1 if one of the last
+two numbers is not 0.
 """
 import argparse
 import itertools
@@ -27,7 +27,7 @@ import test_sanitizers  # noqa: E402
 
 STRESS = heap.PROGRAMS / "heap-stack-stress"
 CALLS_A_RUN = 250_000
-HANDLED = re.compile(rb"(\d+) allocations, \d+ in handlers")  # how often signals come is not the program's
+HANDLED = re.compile(rb"(\d+) allocations, \d+ in handlers")  # the number of signals depends on the run
 CALLS = re.compile(rb"(\d+) allocations")
 SIGNALLED = 128
 PATIENCE_S = 600
@@ -44,7 +44,7 @@ def confined(_):
 
 
 def beside_sanitizers(programs):
-    """The stress, and the other children one after the other beside it."""
+    """Runs the stress, and the other children one after the other in parallel with it."""
     def commands(seed):
         starts = itertools.cycle(f"{test_sanitizers.STARTER} {way} {program} a; echo $?" for way in
                                  (*test_sanitizers.WAYS, "filtered") for program in programs)
@@ -81,7 +81,7 @@ class Row:
 
 
 def told(text):
-    """What a program says that has to stay: not the name of a process that was executed without one."""
+    """The output that must not change: without the process's name where it was executed without one."""
     return HANDLED.sub(b"stress", re.sub(rb"(?m)^\S+ (\S+ a) \S+ - -$", rb"\1", text))
 
 

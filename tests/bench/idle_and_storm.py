@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a sample costs on a machine with other things on it: idle processes, a storm of mappings.
+"""Measures the cost of a sample beside other load: idle processes, a storm of mappings.
 
     STACKPIPE_BUILD=build python3 idle_and_storm.py [-r ROUNDS] [-d SECONDS] [-F HZ]
 
-Two programs keep two CPUs busy. In turns: nothing else (base), 1,000 processes that wait (idle), a
-program that loads and unloads libraries 10,000 times in that time (storm). CPU of all stages
-together for a sample: median and range of the rounds, and what share of the base's median that is.
+Two programs keep two CPUs busy. Alternating: nothing else (base), 1,000 waiting processes (idle), a
+program that loads and unloads libraries 10,000 times (storm). Prints the CPU of all stages
+per sample: median and range of the rounds, and their share of the base's median.
 Nothing is asserted.
 """
 import argparse
@@ -21,7 +21,7 @@ WORKLOAD = Path(__file__).resolve().parent.parent / "programs" / "workload.py"
 CHURN = stages.BUILD / "tests" / "pipeline" / "churn"
 STORM = stages.BUILD / "tests" / "bench" / "dlopen-storm"
 N_IDLE, N_CYCLES = 1000, 10000
-LIBRARIES = ["libm.so.6", "libresolv.so.2", "libthread_db.so.1"]  # of every glibc, and not loaded
+LIBRARIES = ["libm.so.6", "libresolv.so.2", "libthread_db.so.1"]  # in every glibc, and not loaded by the program
 LONG_S = 1000000
 
 
@@ -43,7 +43,7 @@ def base(seconds):
 
 
 def idle(seconds):
-    """They have spun once, and wait for what never comes; with their parent they end."""
+    """Processes that have spun once, then wait forever; they exit with their parent."""
     return running(CHURN, "live", N_IDLE, LONG_S, 1 / LONG_S, CHURN,
                    is_ready=lambda process: process.stdout.readline())
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Inlined calls and lines of a large C++ program: ours and others'.
+"""Compares inlined calls and lines of a large C++ program with those of other tools.
 
     STACKPIPE_BUILD=build python3 inlines.py [-n ADDRESSES] [--eu COMMAND] [PROGRAM]
 
-Without PROGRAM, tests/programs/inlines-large.cc is compiled, nine times (minutes). For each tool a line
-of CPU and peak memory, with names demangled, in one run; then how many of our answers are
-llvm-symbolizer's, addr2line's, and either's, before that (demanglers differ in their spelling; c++filt
-takes the two names of a constructor for one). Name=value pairs; with --check the bars are asserted.
+Without PROGRAM, tests/programs/inlines-large.cc is compiled nine times (takes minutes). Prints a line per tool
+with CPU and peak memory of one run with demangled names; then how many of our answers match
+llvm-symbolizer's, addr2line's, and either's, compared before demangling (demanglers differ in spelling;
+c++filt merges the two names of a constructor). Name=value pairs; --check asserts the limits.
 """
 import argparse
 import os
@@ -23,7 +23,7 @@ from pathlib import Path
 BUILD = Path(os.environ.get("STACKPIPE_BUILD", "build")).resolve()
 SOURCE = Path(__file__).resolve().parents[1] / "programs" / "inlines-large.cc"
 UNITS = 9
-SHOWN = 10  # of answers that differ
+SHOWN = 10  # differing answers
 
 
 def compile_program(directory):
@@ -40,7 +40,7 @@ def compile_program(directory):
 
 
 def choose_addresses(program, n):
-    """Addresses of code, evenly by its size; the same ones each time."""
+    """Chooses addresses of code, evenly over its size; the same ones each time."""
     functions = []
     symbols = subprocess.run(["nm", "-S", "--defined-only", program], capture_output=True, text=True,
                              check=True)
@@ -54,7 +54,7 @@ def choose_addresses(program, n):
 
 
 def run(name, command, addresses, directory):
-    """Runs a tool: its output, and what it cost: seconds, KiB."""
+    """Runs a tool; returns its output and its cost in seconds and KiB."""
     given, taken = directory / "addresses", directory / f"{name}.out"
     given.write_text("".join(f"{address:#x}\n" for address in addresses))
     with open(given) as stdin, open(taken, "w") as stdout:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A capture of a million samples: how long a report and a page take, and how much memory.
+"""Measures time and memory of a report and a page of a capture of a million samples.
 
     STACKPIPE_BUILD=build python3 large_capture.py [-n SAMPLES] [-s STACKS]
 
-The stacks are made up: so many distinct ones, of functions that call each other at random. For each job a
-line: seconds until it is done (median of three, and the longest), CPU of all its processes, the largest peak of any process so far, bytes written.
-With chromium here, what the page then takes to be shown. Nothing is asserted.
+The stacks are synthetic: the given number of distinct ones, of functions that call each other at random. Prints
+per job: seconds (median of three, and the longest), CPU of all its processes, the largest peak memory of any
+process so far, bytes written. With chromium installed, also how long the page takes to show. Nothing is asserted.
 """
 import argparse
 import os
@@ -20,7 +20,7 @@ from pathlib import Path
 BUILD = Path(os.environ.get("STACKPIPE_BUILD", "build")).resolve()
 STACKPIPE = BUILD / "stackpipe" / "stackpipe"
 TESTS = Path(__file__).resolve().parent.parent
-ROUNDS = 3  # of each job; the median counts
+ROUNDS = 3  # of each job; the median is printed
 FUNCTIONS, DEPTH_MIN, DEPTH_MAX, COMMS = 10000, 8, 40, 4
 
 
@@ -41,7 +41,7 @@ def write_folded(path, n_samples, n_stacks):
 
 
 def run_once(command):
-    """Seconds until it is done, and of CPU."""
+    """Returns wall and CPU seconds."""
     before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     seconds, after = time.monotonic() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)

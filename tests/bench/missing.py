@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """
-Samples against CPU time: of a command, of a process that is attached to, and of the machine, as root and as nobody.
+Compares samples with CPU time: of a command, an attached process and the machine, as root and as user nobody.
 
     missing.py [WORD]        # only jobs whose name has that word
 
-One line a recording: "WHO MODE WHAT cpu S expected N there PERCENT told PERCENT": `there` are samples of the programs
-that were recorded, `told` is that and what was said to be missing.
+Prints a line per recording: "WHO MODE WHAT cpu S expected N there PERCENT told PERCENT": `there` are samples of
+the recorded programs, `told` adds those reported as missing.
 """
 import json
 import os
@@ -30,7 +30,7 @@ FILES = 400  # of make
 
 
 def make_files(directory):
-    """Tiny files for make -j64."""
+    """Creates tiny source files for make -j64."""
     names = [f"f{i}" for i in range(FILES)]
     for name in names:
         (directory / f"{name}.c").write_text(f"int {name}(void) {{ return 1; }}\n")
@@ -74,7 +74,7 @@ class Bench:
             time.sleep(0.01)
         recording = subprocess.Popen(self.command(user, "-p", str(program.pid)), stdout=subprocess.PIPE)
         told = b""
-        while b"short-lived" not in told:  # the events are on before it is told of
+        while b"short-lived" not in told:  # the events are enabled before the process record is written
             told += recording.stdout.read1()
         program.stdin.write("\n")
         program.stdin.flush()
@@ -85,7 +85,7 @@ class Bench:
         self.say(user, "-p", "-".join(job), self.seconds(program.communicate()[1]), stats["samples_out"], stats["samples_in"])
 
     def of_machine(self, job):
-        """Of all processes: those of the program, by its name."""
+        """Records all processes; selects the program's samples by its name."""
         out = self.directory / "out.folded"
         with subprocess.Popen(self.command("root", "-a", "--", self.program, *job), stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=False) as recording:

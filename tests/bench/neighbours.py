@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """
-An ordinary user does his worst while root records the whole machine: how much of what another user's program did is there.
+Measures how much of another user's program is recorded while an ordinary user attacks a recording by root.
 
     neighbours.py [SECONDS [ATTACK…]]        # 60; all of them at once
 
-"ATTACKS cpu S expected N there PERCENT named PERCENT ended_after S rss_mib …": `there` are samples of the other user's
-program, `named` are those and what was lost of anybody's, `ended_after` is how long after its time (and its beginning) the recording ended.
+Prints "ATTACKS cpu S expected N there PERCENT named PERCENT ended_after S rss_mib …": `there` are samples of the
+other user's program, `named` adds lost samples of any process, `ended_after` is by how much the recording
+exceeded its duration, start-up included.
 """
 import json
 import os
@@ -38,7 +39,7 @@ BEGIN_S = 1.5
 
 
 def flood(address, is_over):
-    """Connects to a server, and says nothing that it could use."""
+    """Connects to a server and sends nothing useful."""
     while not is_over.is_set():
         try:
             with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as door:
@@ -50,7 +51,7 @@ def flood(address, is_over):
 
 
 def send_marks(path, is_over):
-    """Marks with descriptors."""
+    """Sends marks with file descriptors attached."""
     ends = os.pipe()
     while not is_over.is_set():
         try:
@@ -62,7 +63,7 @@ def send_marks(path, is_over):
 
 
 def attack(attacks, directory, seconds):
-    """Processes of nobody; those that flood sockets are threads of one of ours that has become him."""
+    """Processes of user nobody; socket floods are threads of one of our processes, with that user's id."""
     program = directory / "neighbour"
     started = [subprocess.Popen([*pipeline.NOBODY, program, *arguments, str(seconds)], stderr=subprocess.DEVNULL,
                                 start_new_session=True)
@@ -107,9 +108,9 @@ def measure(attacks, seconds):
                 before.stdout.close()
             before = running[-1]
         begun = time.monotonic()
-        time.sleep(BEGIN_S)  # what is attacked is a recording, and not its beginning
+        time.sleep(BEGIN_S)  # the attack targets a recording in progress, not its start
         attackers = attack(attacks, directory, seconds)
-        # It begins and ends within the recording, however little of the CPUs it is given.
+        # The program starts and ends within the recording, however little CPU it gets.
         victim = subprocess.Popen(["setpriv", f"--reuid={VICTIM}", f"--regid={VICTIM}", "--clear-groups", chain, "once",
                                    str(seconds)])
         time.sleep(seconds - 2 * BEGIN_S)
@@ -123,7 +124,7 @@ def measure(attacks, seconds):
                 os.kill(each, 9)
                 os.waitpid(each, 0)
             else:
-                os.killpg(each.pid, 9)  # with all that it has forked
+                os.killpg(each.pid, 9)  # including all its forked children
                 each.wait()
         stats = [json.loads((directory / f"{each}.json").read_text()) for each in STAGES]
         found = sum(int(line.rsplit(" ", 1)[1]) for line in (directory / "out.folded").read_text().splitlines()

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """
-What it costs a busy machine to have its waits recorded: pairs of threads hand a token over, at
-least 20,000 switches a second, alone and beside a recording of all processes, in turns. Beside perf, too,
-which takes one address a sample and no stack: what that takes, no stack and no stage
-of ours has taken.
+Measures the cost of recording a busy machine's waits: pairs of threads hand a token over, with at least 20,000
+switches a second, alone and beside a recording of all processes, alternating. Also beside perf, which takes one
+address per sample and no stack: a lower bound without stacks and without stages.
 
 	off_cpu.py [-n TURNS] [-s SECONDS] [-w WORK]
 """
@@ -24,7 +23,7 @@ import pipeline  # noqa: E402
 
 HAND_OVER = pipeline.BUILD / "tests" / "bench" / "hand-over"
 TIMER = "perf, addresses alone"
-SETTLED_S = 2  # a recording has begun by then; that it meets the workload is part of what is measured
+SETTLED_S = 2  # the recording has started by then; its effect on the workload is what is measured
 
 
 def switches():
@@ -35,7 +34,7 @@ def switches():
 
 
 def hops(seconds, work):
-    """Hops a second of the workload, and switches a second of the machine meanwhile."""
+    """Hops a second of the workload, and switches a second of the machine during it."""
     before, begun = switches(), time.monotonic()
     out = subprocess.run([HAND_OVER, "4", str(seconds), str(work)], capture_output=True, check=True, text=True).stdout
     n, taken = out.split()

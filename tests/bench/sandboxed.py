@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """
-What the sandbox costs: a stream that is recorded first goes through each stage with and without
-it, turn by turn; the ratio of the medians of their CPU times. Of preload-source, the same of the
+Measures the cost of the sandbox: a prerecorded stream goes through each stage with and without it,
+alternating; prints the ratio of the medians of their CPU times. For preload-source, measures the
 reader while a program makes 10,000,000 calls.
 
 	sandboxed.py [RUNS]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """
-How long one sample may take: programs whose unwind information means harm are recorded, and their
-samples go through live-unwinder one by one, the next when the last one's stack has come. The first
-of an image, which loads it, is told apart.
+Measures how long one sample may take: records programs with hostile unwind information, and feeds their
+samples to live-unwinder one by one, the next after the previous stack has been written. The first sample of
+an image, which loads it, is reported separately.
 
 	slowest_sample.py [RUNS]
 """
@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "pipeline"))
 import stages
 import streams
 
-RUNS = int(sys.argv[1]) if len(sys.argv) > 1 else 5  # of each: the least time counts, of the same sample
+RUNS = int(sys.argv[1]) if len(sys.argv) > 1 else 5  # per program; the minimum for the same sample is used
 ENGINES = "table", "dwfl"
 HOSTILE = stages.BUILD / "tests" / "hostile"
 BAD_FRAMES = "own-return", "each-other", "endless", "long", "upwards"
@@ -35,7 +35,7 @@ def program(name):
 
 
 def tell_stacks(out, stacks):
-    """Each stack as it comes: the stage writes out what it has when it waits for more."""
+    """Passes on each stack as it is written: the stage flushes before it waits for input."""
     buffer = bytearray()
     while data := out.read1(1 << 20):
         now = time.perf_counter()

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Does anything grow? The live pipeline for a long time, over a mixed load of programs that come and go.
+"""Checks for growth: runs the live pipeline for a long time over a mixed load of short programs.
 
     STACKPIPE_BUILD=build python3 soak.py [-d SECONDS] [-F HZ] [--directory DIR]
 
-Compilers, python, node and what else of workloads.py is there, each for a few seconds, two at a time in
-rotation, and short processes (programs/churn.c) at a modest rate. Every 5 s a look at each stage: time,
-RSS, descriptors. What a stage holds goes up and down with the programs that are there: so the median of
-each rotation counts. At the end the least-squares slopes of these, from 5 minutes (or a sixth of a shorter
-run) on, in 10 minutes; and both before the load, and a minute behind it. Nothing is asserted.
+Runs compilers, python, node and other available workloads of workloads.py, each for a few seconds, two at a time
+in rotation, and short processes (programs/churn.c) at a modest rate. Every 5 s it records time, RSS and
+descriptors of each stage. What a stage holds varies with the running programs, so the median of each rotation
+is used. At the end it prints least-squares slopes per 10 minutes, from 5 minutes (or a sixth of a shorter run)
+on, and the values before the load and a minute after it. Nothing is asserted.
 
-The sink writes a capture of Sysprof's, to DIR. Folded stacks would be kept in memory until the end, each
-distinct one, and have to grow; of a capture the sink keeps only what it needs to write each name
-once. That grows, too, with what there is to name, so it is reported apart: all other stages are "flow".
+The sink writes a Sysprof capture to DIR. It would keep every distinct folded stack in memory until the end, and
+so grow; for a capture it keeps only what it needs to write each name once. That grows with the number of names,
+so the sink is reported apart: all other stages are "flow".
 """
 import argparse
 import itertools
@@ -32,12 +32,12 @@ import workloads
 CHURN = stages.BUILD / "tests" / "pipeline" / "churn"
 INTERVAL_S = 5
 WARM_UP_S = 300
-PIECE_S = 5  # each program of the load
+PIECE_S = 5  # duration of each program of the load
 N_AT_A_TIME = 2
-SETTLE_S = 5  # without the load, before it and behind it
-SETTLE_BEHIND_S = 50  # images that nobody has mapped any more end after 30 to 40 s
+SETTLE_S = 5  # without the load, before and
+SETTLE_BEHIND_S = 50  # after it: images without mappings are dropped after 30 to 40 s
 PROCESSES_A_SECOND = 10
-BYTES_A_SAMPLE = 400  # of a capture: 24 and 8 a frame; twice what usual stacks take
+BYTES_A_SAMPLE = 400  # of a capture: 24 and 8 per frame; twice a usual stack's size
 RESERVE = 1 << 30
 
 
@@ -50,7 +50,7 @@ def check_space(directory, arguments):
 
 
 class Load:
-    """Programs in turn, in threads; each in a group of its own, so that none outlives the load."""
+    """Runs programs in turn, in threads; each in its own process group, so that none outlives the load."""
 
     def __init__(self, directory):
         self._commands = list(workloads.commands(PIECE_S, directory).values())
@@ -94,7 +94,7 @@ class Load:
 
 
 def slope(points):
-    """Of the line through points that has the least squares."""
+    """Slope of the least-squares line through the points."""
     n = len(points)
     mean_x, mean_y = sum(x for x, _ in points) / n, sum(y for _, y in points) / n
     square = sum((x - mean_x) ** 2 for x, _ in points)
@@ -106,7 +106,7 @@ def tell(name, look):
 
 
 def medians(looks, rotation_s):
-    """[(seconds, RSS, descriptors)], one for each rotation that is whole."""
+    """[(seconds, RSS, descriptors)], one for each complete rotation."""
     rotations = {}
     for look in looks:
         rotations.setdefault(int(look[0] // rotation_s), []).append(look)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The live, system-wide pipeline of the benchmarks: runs it, watches it, and reads what it counted."""
+"""The live, system-wide pipeline of the benchmarks: runs it, watches it, and reads its statistics."""
 import json
 import os
 import signal
@@ -14,7 +14,7 @@ STAGES = ["perf-source", "live-unwinder", "symbolizer", "capture-sink"]
 
 
 class Pipeline:
-    """All stages, connected; what they count lies in `directory` once they have ended."""
+    """All stages, connected; their statistics are in `directory` after they have ended."""
 
     def __init__(self, directory, source_options, sink_options):
         self.directory = Path(directory)
@@ -44,12 +44,12 @@ class Pipeline:
             sys.exit(f"stages failed: {statuses}")
 
     def stop(self):
-        """As a terminal does it: only the source acts on the signal."""
+        """Sends SIGINT to the source only, the one stage that acts on it."""
         self.processes[0].send_signal(signal.SIGINT)
         self.end()
 
     def pids(self):
-        """{name: pid}, with the image server, which is a child of the source."""
+        """{name: pid}, including the image server, a child of the source."""
         pids = dict(zip(STAGES, [process.pid for process in self.processes]))
         source = pids[STAGES[0]]
         for child in Path(f"/proc/{source}/task/{source}/children").read_text().split():
@@ -60,7 +60,7 @@ class Pipeline:
         return {name: json.loads((self.directory / f"{name}.json").read_text()) for name in STAGES}
 
     def cost(self):
-        """What the stages counted, together."""
+        """Statistics of all stages, combined."""
         stats = self.stats()
         source = stats[STAGES[0]]
         n = source["samples_in"]
@@ -80,7 +80,7 @@ def cpu_seconds(stats):
 
 
 def memory_and_descriptors(pid):
-    """(RSS in KiB, open descriptors), None if there is no such process any more."""
+    """(RSS in KiB, open descriptors); None if the process does not exist."""
     try:
         status = Path(f"/proc/{pid}/status").read_text()
         n_descriptors = len(os.listdir(f"/proc/{pid}/fd"))
@@ -90,7 +90,7 @@ def memory_and_descriptors(pid):
 
 
 class Watch(threading.Thread):
-    """Looks at the stages all the time: {name: [(seconds, RSS, descriptors), …]}."""
+    """Polls the stages: {name: [(seconds, RSS, descriptors), …]}."""
 
     def __init__(self, pipeline, interval_s, tell=lambda name, seen: None):
         super().__init__(daemon=True)
@@ -103,7 +103,7 @@ class Watch(threading.Thread):
         self.start()
 
     def look(self):
-        """A look at once: {name: (seconds, RSS, descriptors)}."""
+        """Polls once: {name: (seconds, RSS, descriptors)}."""
         now = time.monotonic() - self._begun
         found = {}
         for name, pid in self._pids.items():

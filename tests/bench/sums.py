@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """
-Many samples of a machine with many CPUs: whether what each file holds, read by nothing of ours, is what came.
+Many samples of a machine with many CPUs: checks that each output file, read by independent code, holds all.
 
     sums.py [SAMPLES [CPUS]]        # 10,000,000 of 64
 
-One line a format: "FORMAT fed N held N difference N seconds S rss_mib M".
+Prints a line per format: "FORMAT fed N held N difference N seconds S rss_mib M".
 """
 import json
 import os
@@ -33,7 +33,7 @@ SYMBOLIZED = TOP / "tests" / "data" / "small.symbolized.stream"
 
 
 def write_stream(out, n, n_cpus):
-    """Samples by process."""
+    """Writes samples of all processes."""
     choose, fed = random.Random(1), Counter()
     hello, *_, end = streams.records(SYMBOLIZED.read_bytes())
     processes = [made.process(made.UPID + i, made.PID + i, f"process{i}") for i in range(PROCESSES)]

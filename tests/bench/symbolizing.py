@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What names cost: CPU of symbolizer a sample, cold and warm, and when the first name is there.
+"""Measures symbolizer's CPU per sample, cold and warm, and the time to the first name.
 
     STACKPIPE_BUILD=build python3 symbolizing.py [-d SECONDS] [PROGRAM ARGUMENT…]
 
 Records a short and a long run (`-d`, 20 s) of cc1plus, of a C++ program with debug information, and of
-PROGRAM, and names their stacks: `cold_us` is the CPU of a sample of the short one, `warm_us` what each
-further sample of the long one costs. `first_ms` is the time from the start of symbolizer to the first name
-of a place in the program itself. Nothing is asserted.
+PROGRAM, and symbolizes their stacks: `cold_us` is the CPU per sample of the short run, `warm_us` the CPU of
+each further sample of the long one. `first_ms` is the time from the start of symbolizer to the first name
+of a location in the program itself. Nothing is asserted.
 """
 import argparse
 import os
@@ -33,7 +33,7 @@ def debug_program(directory):
 
 
 def record(command, seconds, out):
-    """The unwound stacks of so many seconds of a command."""
+    """Records the unwound stacks of a command that runs for that many seconds."""
     with open(out, "wb") as file:
         source = subprocess.Popen([program("perf-source"), "-q", "-F", "4999", "-d", str(seconds), "--",
                                    *command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
@@ -43,7 +43,7 @@ def record(command, seconds, out):
 
 
 def name_all(stream, directory):
-    """(samples, CPU seconds) of naming a stream."""
+    """(samples, CPU seconds) of symbolizing a stream."""
     stats = directory / "symbolizer.json"
     with open(stream, "rb") as stdin:
         subprocess.run([program("symbolizer"), "-q", f"--stats={stats}"], stdin=stdin,
@@ -53,7 +53,7 @@ def name_all(stream, directory):
 
 
 def first_name(stream, name):
-    """Seconds until a place of the image of that file name has a name."""
+    """Seconds until a location in the image of that file name has a name."""
     with open(stream, "rb") as stdin:
         begun = time.monotonic()
         symbolizer = subprocess.Popen([program("symbolizer"), "-q"], stdin=stdin,

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Both unwinding engines on recordings of real programs.
+"""Measures both unwinding engines on recordings of real programs.
 
     STACKPIPE_BUILD=build python3 unwinding.py [-d SECONDS] [-F HZ] [NAME…]
 
-For each workload a line from build/tests/bench/engines (in memory: nanoseconds a frame, what is
-identical, what was left to elfutils), and one of the stage: CPU with each engine on the same stream.
-Then a line for each file of unwind information that is compiled. Name=value pairs; nothing is asserted.
+For each workload prints a line from build/tests/bench/engines (in memory: nanoseconds per frame, how much is
+identical, how much was left to elfutils), and one of the stage: CPU with each engine on the same stream.
+Then a line for each compiled file of unwind information. Name=value pairs; nothing is asserted.
 """
 import argparse
 import glob
@@ -28,14 +28,14 @@ def program(name):
 
 
 def forget(file):
-    """What is written a little at a time is in memory in other pages than what is read from a disk."""
+    """Drops the file's pages: a file written in small pieces is cached in different pages than one read from disk."""
     os.sync()
     with open(file, "rb") as descriptor:
         os.posix_fadvise(descriptor.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def cpu_of_stage(stream, engine, directory):
-    """Seconds: the median of a few runs behind a first one, which warms all caches."""
+    """CPU seconds: the median of a few runs after one that warms all caches."""
     seconds = []
     for _ in range(1 + ROUNDS):
         stats = directory / "stats.json"

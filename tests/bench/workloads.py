@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the benchmarks record: programs that nobody wrote for this, and a few that are hard to unwind."""
+"""Workloads of the benchmarks: real programs, and a few that are hard to unwind."""
 import shutil
 import subprocess
 import sys
@@ -16,7 +16,7 @@ def _compiled(source, directory, compiler, *options):
 
 
 def commands(seconds, directory):
-    """{name: command}, each busy for about so many seconds; of programs that are not there, none."""
+    """{name: command}, each busy for about that many seconds; only of installed programs."""
     seconds = str(seconds)
     found = {
         "python3": [sys.executable, PROGRAMS / "workload.py", seconds],

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """
-Streams of programs that other compilers, linkers and C libraries made, and of stacks that end for each reason, are
-unwound and named as the texts beside them say. UPDATE=1 in the environment writes the texts: look at the difference.
+Streams of programs from other compilers, linkers and C libraries, and of stacks with each end reason, are unwound
+and symbolized as the texts beside them expect. UPDATE=1 in the environment rewrites the texts: review the diff.
 """
 import difflib
 import os
@@ -20,8 +20,8 @@ import pipeline  # noqa: E402
 UNWINDER_OPTIONS = {"frame-limit": ["--max-frames=3"]}
 WITHOUT_FILES = {"image-unavailable"}
 CASES = sorted(path.name.removesuffix(".tar.xz") for path in SOURCE.glob("*.tar.xz"))
-DERIVED = {"frame-limit": "musl", "image-unavailable": "musl"}  # the same stream, treated in another way
-TABLES_ALONE = {"go"}  # elfutils does not read the tables of the Go runtime
+DERIVED = {"frame-limit": "musl", "image-unavailable": "musl"}  # the same stream, processed differently
+TABLES_ALONE = {"go"}  # elfutils cannot read the tables of the Go runtime
 LINES = ("stack ", "symbol ", "inlined ")
 KERNEL = re.compile(r"^image image=(\d+) kind=kernel ")
 
@@ -39,11 +39,11 @@ class Corpus(unittest.TestCase):
                 stream = subprocess.run([pipeline.program(stage[0]), *stage[1:]], input=stream, stdout=subprocess.PIPE,
                                         env=environment, check=True).stdout
         lines = stream.decode().splitlines()
-        # The kernel's names are those of the machine that this runs on, or none.
+        # Kernel names are those of the machine that runs the test, or none.
         kernel = tuple(f"symbol image={number} " for line in lines for number in KERNEL.findall(line))
         return [line for line in lines if line.startswith(LINES) and not line.startswith(kernel)]
 
-    def test_stacks_and_names_are_as_before(self):
+    def test_stacks_and_names_match_the_texts(self):
         for name in [*CASES, *DERIVED]:
             with self.subTest(name=name):
                 expected = SOURCE / f"{name}.txt"

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Man pages must tell the options that --help tells, and no others:
+"""Checks that man pages document exactly the options of --help:
 
 	check-options.py PROGRAM... --commands FRONT COMMAND... -- PAGE.scd...
 
-PROGRAM's page is PROGRAM.1.scd, and that of a COMMAND of FRONT is FRONT-COMMAND.1.scd. An option there is a line in OPTIONS that begins with "*-"; it
-has the same letters, name and argument as in --help. Whatever page says *PROGRAM -x* or
-*PROGRAM --long*, or in PROGRAM's own page *-x*, must name an option of it.
+PROGRAM's page is PROGRAM.1.scd, and that of a COMMAND of FRONT is FRONT-COMMAND.1.scd. An option is a line in
+OPTIONS that begins with "*-"; it has the same letters, name and argument as in --help. Any page's *PROGRAM -x* or
+*PROGRAM --long*, or in PROGRAM's own page *-x*, must name an option of PROGRAM.
 """
 import os
 import re
@@ -48,9 +48,9 @@ def complaints(page, text, known):
     if own in known:
         told = options_of_page(text)
         for option in sorted(known[own] - told):
-            yield f"{own} has {option}, which {page} does not tell"
+            yield f"{own} has {option}, which {page} does not document"
         for option in sorted(told - known[own]):
-            yield f"{page} tells {option}, which {own} does not have so"
+            yield f"{page} documents {option}, which {own} does not have in this form"
     mentions = [(own, option) for option in re.findall(rf"\*{OPTION}\*", text) if own in known]
     for program in known:
         mentions += [(program, option)

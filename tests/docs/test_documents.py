@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Documents for contributors: the files and links that they name are there, and none grows into an essay."""
+"""Documents for contributors: named files and links exist, and no document is too long."""
 import os
 import re
 import sys
@@ -16,7 +16,7 @@ CHAPTER_LINES_MAX, COLUMNS_MAX, TERMS_MAX = 120, 110, 60
 LINK = re.compile(r"\]\(([^):]+)\)")
 FILE = re.compile(r"`([\w./-]+\.(?:c|h|def|js|py|scd|build))`")
 FUNCTION = re.compile(r"`(\w+)\(\)`")
-MADE_UP = re.compile(r"CPU|(^|[/-])x\.|^util\.c$")  # names that stand for others: format-x.c, arch-CPU.c
+MADE_UP = re.compile(r"CPU|(^|[/-])x\.|^util\.c$")  # placeholder names: format-x.c, arch-CPU.c
 
 
 def files_of_tree():
@@ -28,13 +28,13 @@ def files_of_tree():
 
 
 def anchors_of(path):
-    """As GitHub makes them of headings."""
+    """Anchors that GitHub generates for headings."""
     headings = re.findall(r"^#+ (.*)$", path.read_text(), re.M)
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 class Documents(unittest.TestCase):
-    def test_links_lead_somewhere(self):
+    def test_links_have_targets(self):
         broken = []
         for document in DOCUMENTS:
             for link in LINK.findall(document.read_text()):
@@ -44,21 +44,21 @@ class Documents(unittest.TestCase):
                     broken.append(f"{document.name}: {link}")
         self.assertEqual(broken, [])
 
-    def test_named_files_are_there(self):
+    def test_named_files_exist(self):
         tree = files_of_tree()
         ends = {"/".join(path.split("/")[i:]) for path in tree for i in range(path.count("/") + 1)}
         missing = [f"{document.name}: {name}" for document in DOCUMENTS for name in FILE.findall(document.read_text())
                    if not MADE_UP.search(name) and name not in ends]
         self.assertEqual(missing, [])
 
-    def test_named_functions_are_there(self):
+    def test_named_functions_exist(self):
         source = "\n".join((TOP / path).read_text() for path in files_of_tree() if path.endswith((".c", ".h")))
         known = set(re.findall(r"\b(\w+)\(", source))
         missing = [f"{document.name}: {name}" for document in DOCUMENTS for name in FUNCTION.findall(document.read_text())
                    if name not in known]
         self.assertEqual(missing, [])
 
-    def test_none_is_an_essay(self):
+    def test_documents_are_short(self):
         chapters = {path: CHAPTER_LINES_MAX for path in (DOCS / "design").glob("*.md")}
         for path, lines_max in (chapters | LINES_MAX).items():
             lines = path.read_text().splitlines()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """
-System calls, and the errors with which each may fail (their man pages). A futex(2) that wakes does
-not fail, and a call that waits cannot be told from it; a failed brk(2) returns no error.
+System calls, and the errors with which each may fail (their man pages). futex(2) is absent: waking does not
+fail, and cannot be told from waiting. So is brk(2): it returns no error when it fails.
 """
 MEMORY, DESCRIPTORS = ["ENOMEM"], ["EMFILE", "ENFILE"]
 INTERRUPTED = ["EINTR"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The stages that faults are brought about in, what each reads and writes, and what must hold then."""
+"""The stages that fault tests run, what each reads and writes, and the invariants after a fault."""
 import gzip
 import json
 import os
@@ -17,7 +17,7 @@ import streams  # noqa: E402
 
 OFF = "--sandbox=off"
 UNCONFINED = "perf-source",
-STATUSES = 0, 1, 2, 126, 127  # the last two of a command that could not be run
+STATUSES = 0, 1, 2, 126, 127  # the last two: the command could not be run
 PATIENCE_S = 10
 LINES_MAX = 5
 SUMMARY_LINES_MAX = 100
@@ -40,7 +40,7 @@ class Stage:
         return OFF not in self.arguments and self.name not in UNCONFINED
 
     def run(self, directory, *wrapper, **environment):
-        """It in a directory of its own, which is made: what has become of it, and its output's path."""
+        """Runs the stage in a new directory; returns the completed process and the path of its output."""
         directory.mkdir(exist_ok=True)
         with open(self.stdin or os.devnull, "rb") as stdin, open(directory / "stdout", "wb") as stdout:
             ended = subprocess.run(
@@ -51,7 +51,7 @@ class Stage:
 
 
 def record(path, *source):
-    """What a source tells, with names."""
+    """Records a source's stream, with names."""
     source = subprocess.Popen([pipeline.program(source[0]), "-q", *source[1:]],
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     unwinder = subprocess.Popen([pipeline.program("live-unwinder"), "-q"], stdin=source.stdout,
@@ -64,7 +64,7 @@ def record(path, *source):
 
 
 def write_woken(path):
-    """Waits that processes have ended of which nothing else is known; so many that tables of them grow."""
+    """Writes waits ended by wakers with no other records, so many that tables of wakers grow."""
     hello, *_, end = streams.records((DATA / "small.symbolized.stream").read_bytes())
     numbers = range(1, 600)
     path.write_bytes(streams.between(hello, [
@@ -117,7 +117,7 @@ def stages(directory):
 
 
 def is_whole(path):
-    """Whether what lies there is what its name says, to its end."""
+    """Whether the file is complete and of the format that its name says."""
     data = path.read_bytes()
     try:
         if path.suffix == ".json":
@@ -137,8 +137,8 @@ def is_whole(path):
 
 def is_readable(path, has_succeeded):
     """
-    Whether what lies there is whole; or, of a format that is written as it comes and of a stage
-    that says that it has failed, ends behind something whole.
+    Whether the file is complete; or, for a format that is written incrementally by a stage that
+    reported a failure, ends at an element's boundary.
     """
     if has_succeeded:
         return path.exists() and is_whole(path)
@@ -157,19 +157,19 @@ def is_stream_whole(data):
 
 
 def what_is_wrong(stage, ended, out, is_reader_gone=False):
-    """Of a run in which something failed; None: nothing is."""
+    """What is wrong in a run with a fault; None: nothing."""
     lines = ended.stderr.splitlines()
     if ended.returncode not in STATUSES:
         return f"status {ended.returncode}"
     if ended.returncode and not lines and not is_reader_gone:
-        return "it does not say why"
+        return "no error message"
     if any(CONTROL.search(line) for line in lines) or len(lines) > (LINES_MAX if stage.verbosity else SUMMARY_LINES_MAX):
-        return "what it says is not clean"
+        return "messages are not clean, or too many"
     if stage.out and not is_readable(out, ended.returncode == 0):
-        return "what it has left cannot be read"
+        return "its output cannot be read"
     writes_stream = not stage.out and stage.name != "frame-dump"
     if ended.returncode == 0 and writes_stream and not is_stream_whole(out.read_bytes()):
-        return "its stream is not whole, and it does not say so"
+        return "its stream is incomplete, with status 0"
     return None
 
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """
-Every system call of every stage fails, once each time, with each error that it may have:
+Every system call of every stage fails, one per run, with each error that it may have:
 
 	test_calls.py [--all]
 
-Whatever fails, a stage ends in time and by itself, says why in clean lines if it does not do its
-work, and leaves nothing that cannot be read. Without --all every 25th case is tried.
+Whatever fails, a stage must exit in time and without a signal, report in clean lines if it does not do its
+work, and leave no unreadable output. Without --all every 25th case is tried.
 """
 import collections
 import concurrent.futures
@@ -21,7 +21,7 @@ from calls import ERRORS
 from faulted import pipeline
 
 EVERY = 1 if "--all" in sys.argv else 25
-CONFINED = "SECCOMP_SET_MODE_FILTER, 0"  # from then on a call that strace makes fail ends a stage
+CONFINED = "SECCOMP_SET_MODE_FILTER, 0"  # after this call, a call that strace makes fail would kill the stage
 NO_FILTER = {"LD_PRELOAD": str(pipeline.BUILD / "tests" / "faults" / "libno-filter.so")}
 TIMES_MAX = 60  # of one call of one stage: the first ones, which differ most
 BEGUN = '"/dev/null", O_RDWR'  # the first file that every stage opens itself
@@ -33,19 +33,19 @@ def strace(stage, *arguments):
 
 
 def environment(stage):
-    """Of a source that is followed the helpers, too, are to see errors."""
+    """The helpers of a followed source must see the errors, too: no filter."""
     return NO_FILTER if stage.follow and not stage.is_confined() else {}
 
 
 def is_possible(stage, call, error):
-    """A close(2) that strace makes fail leaves the file open: of pipes this would be felt. And a
-    command that waits to be started is there to read its pipe."""
+    """A close(2) that strace makes fail leaves the file open, which breaks pipes. And a command that waits
+    to be started keeps the reading end of its pipe open."""
     return not (call == "close" and not stage.out or
                 (call, error) == ("write", "EPIPE") and "--" in stage.arguments)
 
 
 def cases_of(stage, directory):
-    """(call, which time, error), of what a stage does itself, and up to its sandbox."""
+    """(call, occurrence, error) of each call that a stage makes itself before it enters its sandbox."""
     directory.mkdir()
     log = directory / "log"
     ended, _ = stage.run(directory, *strace(stage, "-o", log), **environment(stage))
@@ -66,12 +66,12 @@ def cases_of(stage, directory):
 
 
 def is_head(stage, call, error):
-    """Whoever reads text has seen enough."""
+    """A reader of text may close the pipe early, as head(1) does: no message is needed."""
     return stage.name == "frame-dump" and (call, error) == ("write", "EPIPE")
 
 
 def came_too_late(stage, log):
-    """Now and then one call more is made in front of the sandbox, and another one less."""
+    """Whether the fault hit after the sandbox was entered: the number of calls before it varies slightly."""
     before = log.read_text(errors="replace").split(CONFINED)
     return stage.is_confined() and len(before) > 1 and "(INJECTED)" not in before[0]
 
@@ -98,7 +98,7 @@ class Calls(pipeline.RecordingTest):
         if not shutil.which("strace"):
             self.skipTest("strace is not installed")
 
-    def test_each_fails_once(self):
+    def test_each_call_fails_once(self):
         cases = []
         for i, stage in enumerate(faulted.stages(self.directory)):
             found = cases_of(stage, self.directory / f"stage{i}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Somebody sets the clock, again and again: no time of a sample is of that clock."""
+"""The wall clock is set again and again: no sample's time comes from that clock."""
 import struct
 
 import faulted
@@ -17,7 +17,7 @@ def setUpModule():
 
 
 class Clock(pipeline.RecordingTest):
-    def test_replays_are_the_same(self):
+    def test_replays_ignore_the_clock(self):
         for i, stage in enumerate(faulted.stages(self.directory)):
             if stage.name in ("perf-source", "preload-source"):
                 continue
@@ -27,7 +27,7 @@ class Clock(pipeline.RecordingTest):
                 self.assertEqual(jumped[0].returncode, 0, faulted.said(jumped[0]))
                 self.assertEqual(jumped[1].read_bytes(), whole[1].read_bytes())
 
-    def test_a_recording_is_of_one_time(self):
+    def test_a_recording_has_monotonic_times(self):
         out = self.directory / "out.syscap"
         stages = [self.source("--", pipeline.CHAIN, "once", "0.5"), self.stage("live-unwinder", "-q"),
                   self.stage("symbolizer", "-q"), self.stage("capture-sink", "-q", out)]
@@ -44,7 +44,7 @@ class Clock(pipeline.RecordingTest):
         self.assertGreater(sum(n for stack, n in names if "middle" in stack), 0.5 * len(times))
 
     def run_on_capture(self, capture):
-        """Its folded stacks."""
+        """The folded stacks of a capture."""
         ended = self.run_well([pipeline.program("capture-source"), "-q", capture],
                               [pipeline.program("capture-sink"), "-q", "-f", "folded", "-"])
         return streams.folded_stacks(ended[-1].output.decode())

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """
-Whoever dies and whoever is stopped, at whatever moment: Sysprof reads what is left, and every
-sample is in it or among the losses.
+Stages are killed or stopped at random moments: Sysprof reads what is left, and every sample is in it or
+among the losses.
 
 	test_kills.py [--all]
 
-kills 12 stages (500), sends Ctrl-C 8 times (200), and stops a consumer for 2 s (10 s).
+Kills 12 stages (500 with --all), sends Ctrl-C 8 times (200), and stops a consumer for 2 s (10 s).
 """
 import os
 import random
@@ -27,7 +27,7 @@ SYSPROF = pipeline.TOP / "build" / "sysprof-root"  # for all build directories
 STAGES = "perf-source", "live-unwinder", "symbolizer", "capture-sink"
 VICTIMS = *STAGES, "image-server"
 SAMPLE = 2  # a frame's type
-MOMENT_S = 2.5  # within so much of the first samples: more than may be lost
+MOMENT_S = 2.5  # after the first samples; longer than the time that may be lost
 
 
 def setUpModule():
@@ -48,7 +48,7 @@ class Faults(pipeline.RecordingTest):
         self.random = random.Random(1)
 
     def start_all(self, *options):
-        """In mid-flight: the first samples have reached the file."""
+        """Starts all stages; returns when the first samples have reached the file."""
         self.out.unlink(missing_ok=True)
         started = self.start(self.source("-a", *options), self.stage("live-unwinder", "-q"),
                              self.stage("symbolizer", "-q"), self.stage("capture-sink", "-q", self.out))
@@ -71,7 +71,7 @@ class Faults(pipeline.RecordingTest):
         else:
             started.processes[STAGES.index(victim)].kill()
 
-    def test_of_any_stage_at_any_moment(self):
+    def test_any_stage_is_killed_at_any_moment(self):
         lost = []
         for number in range(N_KILLS):
             victim = VICTIMS[number % len(VICTIMS)]
@@ -80,7 +80,7 @@ class Faults(pipeline.RecordingTest):
                 self.wait_for_any_moment()
                 killed_at = time.monotonic_ns()
                 self.kill(started, victim)
-                if victim == "image-server":  # the others go on without it
+                if victim == "image-server":  # the other stages go on without it
                     started.signal(signal.SIGINT)
                 ended = started.end()
                 for stage in ended:
@@ -92,7 +92,7 @@ class Faults(pipeline.RecordingTest):
               f"{sorted(lost)[len(lost) // 2]:.3f} s; {sum(each > 1 for each in lost)} above 1 s", flush=True)
         self.assertEqual(len(lost), N_KILLS)
 
-    def test_by_ctrl_c_at_any_moment(self):
+    def test_ctrl_c_at_any_moment(self):
         took, n_samples = [], 0
         for number in range(N_CTRL_C):
             with self.subTest(number=number):
@@ -110,13 +110,13 @@ class Faults(pipeline.RecordingTest):
         print(f"{len(took)} times Ctrl-C; {max(took):.3f} s at most; {n_samples} samples, 0 unexplained", flush=True)
 
     def assert_accounted(self):
-        """Every sample that the kernel counted is in the capture, or in a loss with a name."""
+        """Every sample that the kernel counted is in the capture or in a named loss."""
         self.assert_stats_add_up(*STAGES)
         in_file = sum(number == SAMPLE for number, _ in streams.syscap_frames(self.out.read_bytes())[0])
         self.assertEqual(in_file, self.stats("capture-sink")["samples_in"])
         return self.stats("perf-source")["samples_in"]
 
-    def test_of_a_consumer_that_is_stopped(self):
+    def test_a_consumer_is_stopped(self):
         for victim in STAGES[1:]:
             with self.subTest(victim):
                 started = self.start_all("-F", "5000", "-m", "512K")

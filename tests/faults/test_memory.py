@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """
-Every allocation of every stage's own code fails, once by itself and once with all behind it:
+Every allocation in every stage's own code fails, once alone and once with all later ones:
 
 	test_memory.py [--all]
 
-A stage then does without, or says that it cannot, and leaves nothing that cannot be read. Without
---all every 10th is tried. In sinks, whose libraries bear it, what libc and zlib allocate for a call of ours
-(open_memstream(3), deflateInit(3)) fails, too.
+A stage then does without or reports the failure, and leaves no unreadable output. Without --all every 10th
+allocation is tried. In sinks, whose libraries tolerate it, allocations by libc and zlib for our calls
+(open_memstream(3), deflateInit(3)) fail, too.
 """
 import os
 import subprocess
@@ -21,7 +21,7 @@ LIBRARY = pipeline.BUILD / "tests" / "faults" / "libfail-allocations.so"
 
 
 def functions(*command):
-    """(address, size, name) of what nm tells."""
+    """(address, size, name) of functions that nm lists."""
     text = subprocess.run(["nm", "-S", "--defined-only", *command], capture_output=True, text=True,
                           check=False).stdout
     for line in text.splitlines():
@@ -31,7 +31,7 @@ def functions(*command):
 
 
 def own_code(name):
-    """Ranges of a program that are compiled from our sources: what its objects and our libraries define."""
+    """Address ranges of a program compiled from our sources: functions of its objects and our libraries."""
     objects = [each for room in (name, "common", "heap", "profile")
                for each in (pipeline.BUILD / room).rglob("*.o")]
     names = {function.split(".")[0] for _, _, function in functions(*objects)}
@@ -69,13 +69,13 @@ class Memory(pipeline.RecordingTest):
         self.assertEqual(wrong, [], "\n".join(wrong))
 
     def unconfined(self):
-        """Once is enough."""
+        """Stages without a sandbox: one run per stage is enough."""
         return [stage for stage in faulted.stages(self.directory) if not stage.is_confined()]
 
-    def test_each_fails(self):
+    def test_each_allocation_fails(self):
         self.try_each(self.unconfined())
 
-    def test_each_of_a_sink_and_its_libraries_fails(self):
+    def test_each_allocation_of_sink_and_libraries_fails(self):
         self.try_each([stage for stage in self.unconfined() if stage.name == "capture-sink"], FAIL_LIBRARIES="1")
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """
-Recordings that fail at a random moment: the program that is recorded goes on to its end, as it would
-have done, and no older recording is lost. With --all, two hundred of them.
+Recordings fail at a random moment: the recorded program runs to its end unharmed, and no older recording is
+lost. With --all, two hundred of them.
 """
 import os
 import random
@@ -22,7 +22,7 @@ N = 200 if "--all" in sys.argv else 24
 STACKPIPE = pipeline.program("stackpipe")
 LINES = 400
 STATUS = 7
-# Each line is written by a child: programs that end while their recording fails are in it, too.
+# A child writes each line, so that programs end while the recording fails.
 WRITER = f"""
 : > "$0.begun"
 i=0
@@ -34,7 +34,7 @@ mv "$0.part" "$0"
 exit {STATUS}
 """
 KNOWN = "".join(f"{i + 1}\n" for i in range(LINES))
-LONGEST_S = 1.2  # until a stage is killed; all of it takes about as long
+LONGEST_S = 1.2  # latest time at which a stage is killed; a whole recording takes about as long
 RECORDERS = {
     "record": ("perf-source", "live-unwinder", "symbolizer", "capture-sink"),
     "heap": ("preload-source", "live-unwinder", "symbolizer"),
@@ -49,7 +49,7 @@ def descendants(pid):
 
 
 def kill_stage(front, name):
-    """False: it is not there any more."""
+    """Returns False if there is no such stage any more."""
     for child in descendants(front.pid):
         try:
             if Path(f"/proc/{child}/comm").read_text().strip() == name:
@@ -87,7 +87,7 @@ class Recordings(unittest.TestCase):
         return [path.read_bytes() for path in self.recordings.iterdir() if path.name.startswith(FILES[what])]
 
     def check(self, what, fault):
-        """A command that was never started is not hurt either."""
+        """A command that was not started cannot have been harmed."""
         if (self.directory / "known.begun").exists():
             self.n_begun += 1
             pipeline.wait_for(self.known.exists, f"the program's end ({fault})")
@@ -122,7 +122,7 @@ class Recordings(unittest.TestCase):
         return fault
 
     def leave(self, what, chance):
-        """Whoever reads it goes away."""
+        """The reader of the output closes it."""
         self.put_old(what)
         size = chance.randrange(1, 200000)
         fault = f"{what}: a reader that leaves after {size} bytes"
@@ -134,7 +134,7 @@ class Recordings(unittest.TestCase):
             self.assertEqual(front.wait(pipeline.PATIENCE_S), STATUS, fault)
         return fault
 
-    def test_what_is_recorded_goes_on(self):
+    def test_the_recorded_program_goes_on(self):
         chance = random.Random(20261126)
         self.n_begun = 0
         faults = [(what, fault) for what in RECORDERS for fault in (self.fill_disk, self.kill, self.kill, self.leave)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reads and writes that do less than they are asked to, and are interrupted: nothing is different."""
+"""Short and interrupted reads and writes do not change the output."""
 import subprocess
 
 import faulted
@@ -15,7 +15,7 @@ def setUpModule():
 
 class Short(pipeline.RecordingTest):
     def output_of(self, stage, directory, **environment):
-        """By pipes: a file of our own would be mapped."""
+        """Feeds the stage by a pipe, as a regular file would be mapped."""
         with subprocess.Popen(["cat", stage.stdin or "/dev/null"], stdout=subprocess.PIPE) as cat:
             piped = faulted.Stage(stage.name, *stage.arguments, out=stage.out,
                                   stdin=f"/proc/self/fd/{cat.stdout.fileno()}")
@@ -23,7 +23,7 @@ class Short(pipeline.RecordingTest):
         self.assertEqual(ended.returncode, 0, faulted.said(ended))
         return out.read_bytes()
 
-    def test_nothing_is_different(self):
+    def test_output_does_not_change(self):
         for i, stage in enumerate(faulted.stages(self.directory)):
             if stage.name in ("perf-source", "preload-source"):
                 continue

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Writes the corpus of fuzz-capture: make-capture-seeds.py DIRECTORY
 
-Small captures of Sysprof with every kind of frame, whole and damaged, and folded stacks.
+Small Sysprof captures with every kind of frame, intact and damaged, and folded stacks.
 """
 import gzip
 import struct

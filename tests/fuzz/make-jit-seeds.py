@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writes seeds for the fuzz targets of names that come as files, into their corpora:
+"""Writes seeds for the fuzz targets of perf maps and jitdumps, into their corpora:
 
 	tests/fuzz/make-jit-seeds.py
 
-The first byte of a seed says how the target cuts the file that follows.
+The first byte of a seed selects how the target cuts the file that follows.
 """
 import gzip
 import os

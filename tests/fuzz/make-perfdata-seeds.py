@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Makes the seeds of the corpus of perf's files:
+"""Makes the seeds of the corpus of perf.data files:
 
 	make-perfdata-seeds.py DIRECTORY
 
-They are cut out of tests/data/small.perf.*, to fewer samples, shorter stacks and the features that
-are of use, since libFuzzer works best on small inputs.
+They are cut from tests/data/small.perf.*, to fewer samples, shorter stacks and useful features, since
+libFuzzer works best on small inputs.
 """
 import random
 import struct
@@ -15,7 +15,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "pipeline"))
 import test_perfdata as perfdata  # noqa: E402: it is no package
 
-STACK, KEPT, BEHIND = 1024, 64, 16  # bytes: recorded, kept, of dyn_size and DATA_SRC
+STACK, KEPT, BEHIND = 1024, 64, 16  # bytes: recorded, kept, and behind the stack: dyn_size and DATA_SRC
 N_SAMPLES = 2
 FEATURES = 2, 3, 4, 6, 7, 21, 27
 EVENT_DESC, SOFTWARE = 12, 1
@@ -58,7 +58,7 @@ def plain():
 
 
 def pipe():
-    """The head of the recorded one, and the same records."""
+    """The header of the recorded pipe, and the same records."""
     data, at, kept = perfdata.PIPE.read_bytes(), 16, b""
     while at < len(data):
         number, _, size = perfdata.RECORD.unpack_from(data, at)
@@ -70,7 +70,7 @@ def pipe():
 
 
 def more_records():
-    """Those that this recording has none of."""
+    """Record types that this recording does not contain."""
     tail = struct.pack("<IIQ", PID, PID, TIME)
     perf = plain()
     perf.data += record(TRACING_DATA, struct.pack("<I", 5)) + bytes(8)
@@ -91,7 +91,7 @@ def compressed():
 
 
 def several_events():
-    """A group of two, the same on two PMUs, and an event whose name is told twice."""
+    """A group of two events, the same on two PMUs, and an event whose name is stored twice."""
     events = [(SOFTWARE, 0, b"cpu-clock"), (SOFTWARE, 2, b"page-faults"), (SOFTWARE, 2, b"page-faults"),
               (0, 4 << 32, b"cpu_core/cycles/P"), (0, 10 << 32, b"cpu_atom/cycles/P")]
     ids = [struct.pack("<Q", i + 1) for i in range(len(events))]

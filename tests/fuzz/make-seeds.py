@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Makes the seeds of the corpora of unwind information, when the form of their inputs has changed:
+"""Makes the seeds of the corpora of unwind information; needed when the form of the inputs has changed:
 
 	make-seeds.py DIRECTORY LIBC SMALL.STREAM AARCH64.O DEBUG-FRAME.O
 
-They are cut out of real things: unwind information of a C library and of objects (of any C file),
-samples of a recorded stream whose images travel in it. The rest is put together by hand, a seed for
-each form of a rule. What else is in the corpora, under names of 40 digits, libFuzzer has found; and
-the rules of `colliding-rules` have one hash.
+They are cut from real data: unwind information of a C library and of objects (of any C file), samples of a
+recorded stream that contains its images. The rest is written by hand, one seed per form of a rule. libFuzzer
+found the other files of the corpora, which have names of 40 digits. The rules of `colliding-rules` have the
+same hash.
 """
 import os
 import struct
@@ -18,7 +18,7 @@ PLT_EXPRESSION = bytes.fromhex("0f0b770880003f1a3b2a332422")
 SIGNAL_AUGMENTATION = b"zRS\0"
 AX, BX, CX, DX, SI, DI, BP, SP, IP = range(9)  # in a sample
 R10 = 11
-RBP, RSP, RIP = 6, 7, 16  # DWARF's
+RBP, RSP, RIP = 6, 7, 16  # DWARF's register numbers
 NONE = 65535  # instead of a rule
 
 
@@ -90,7 +90,7 @@ USUAL = def_cfa(RSP, 8) + offset(RIP, 1)
 
 
 class Section:
-    """A section of unwind information in the making."""
+    """A section of unwind information under construction."""
 
     def __init__(self, kind, address):
         self.kind, self.address, self.bytes = kind, address, b""
@@ -98,7 +98,7 @@ class Section:
         self.cie_at = 0
 
     def put(self, body):
-        """An entry, from its id on."""
+        """An entry, starting with its id."""
         body += bytes(-(len(body) + 4) % 8)
         self.bytes += struct.pack("<I", len(body)) + body
         return self
@@ -143,7 +143,7 @@ class Elf:
                              if kind == 1 and flags & 1), (0, 1 << 20, 0))
 
     def cut(self, is_wanted, name=".eh_frame", starts=None):
-        """The descriptions that are wanted, with their CIEs; at `starts` if it is an object."""
+        """The selected FDEs with their CIEs; at `starts` if it is an object."""
         address, data = self.sections[name]
         kind = EH_FRAME if name == ".eh_frame" else DEBUG_FRAME
         out, commons, at = Section(kind, address), {}, 0
@@ -185,7 +185,7 @@ def rule(cfa, return_address=3, fp=1, register=0, flags=0, cfa_offset=8, addend=
 
 
 def table(rules, pages, first_page=0):
-    """A compiled table; pages are lists of (low, rule)."""
+    """A compiled unwind table; pages are lists of (low, rule)."""
     rows = [row for page in pages for row in page]
     firsts = [sum(map(len, pages[:i])) for i in range(len(pages) + 1)]
     return (struct.pack("<QIIII", first_page, len(pages), len(rows), len(rules), 0) +

@@ -12,7 +12,7 @@ import pipeline  # noqa: E402
 
 PROGRAMS = pipeline.BUILD / "tests" / "heap"
 PRELOAD = pipeline.program("preload-source")
-# What is preloaded for the program is so for the stages that start it, too.
+# LD_PRELOAD for the program also applies to the stages that start it.
 needs_plain_stages = unittest.skipIf(b"__asan_init" in PRELOAD.read_bytes(),
                                      f"{pipeline.NOT_HERE} another library be preloaded into what has a sanitizer")
 
@@ -30,7 +30,7 @@ class Event:
 
 
 class Heap:
-    """What a stream tells of a program's heap."""
+    """A program's heap, as recorded in a stream."""
 
     def __init__(self, stream):
         dump = subprocess.run([pipeline.program("frame-dump"), "--heap-events"], input=stream,
@@ -70,7 +70,7 @@ class Heap:
             self.counts[fields["group"].strip('"'), fields["name"].strip('"')] = int(fields["value"])
 
     def names_of(self, stack):
-        """The functions of a stack, the innermost first."""
+        """The functions of a stack, innermost first."""
         names = []
         for frame in self.frames[stack]:
             address, mapping = frame.split("@")
@@ -84,7 +84,7 @@ class Heap:
         return names
 
     def live(self):
-        """What is alive at the end, by address; and what cannot be."""
+        """Blocks alive at the end, by address; and events that contradict others."""
         live, wrong = {}, []
         released = {}
         for event in self.events:
@@ -106,7 +106,7 @@ class Heap:
 
 def run(command, *options, environment=None, stages=("live-unwinder", "symbolizer"), timeout=300,
         source=PRELOAD):
-    """Runs a command under preload-source: (its heap, what it wrote, its status)."""
+    """Runs a command under preload-source; returns (its heap, its output, its status)."""
     line = [str(source), *map(str, options), "--", *map(str, command)]
     env = dict(os.environ, **(environment or {}))
     source = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env)

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A program that has only the system calls left that it makes itself ends as it does alone."""
+"""A program confined to the system calls that it makes itself ends as it does alone."""
 import itertools
 import os
 import subprocess
@@ -19,7 +19,7 @@ EVERY = tuple(itertools.product(("start", "middle"), ("kill", "trap", "errno"),
                                 ("prctl", "seccomp", "tsync"))) + (("middle", "thread", "prctl"),)
 SOME = (("start", "kill", "prctl"), ("middle", "kill", "seccomp"), ("start", "trap", "prctl"),
         ("middle", "errno", "prctl"), ("middle", "kill", "tsync"))
-# What the program says to whoever listens there; with a backlog of 0 somebody else has that.
+# Prints how many bytes a connecting program sends; with a backlog of 0 the backlog is full.
 SQUATTER = """
 import os, socket, sys
 address = f"stackpipe-test-{os.getpid()}"
@@ -39,7 +39,7 @@ else:
 
 class Confined(unittest.TestCase):
     def check(self, *arguments, options=(), is_all_of_it=True):
-        """What was lost may be a mapping, too, where those are told."""
+        """A lost event may also be a mapping where mappings are recorded."""
         with self.subTest(arguments, options=options):
             command = [CONFINED, *arguments]
             alone = subprocess.run(command, stdout=subprocess.PIPE, check=False)
@@ -72,14 +72,14 @@ class Confined(unittest.TestCase):
     def test_it_forks(self):
         self.check_way("fork", is_all_of_it=False)
 
-    def test_another_program_in_its_place(self):
+    def test_it_executes_another_program(self):
         self.check_way("exec", is_all_of_it=False)
 
     def test_strict_mode(self):
         for options in ((), ("--follow",), ("--when-full=drop",)):
             self.check("middle", "strict", "-", "flood", options=options)
 
-    def test_the_counter_may_not_be_read(self):
+    def test_the_time_stamp_counter_is_forbidden(self):
         for when in ("start", "middle"):
             for options in ((), ("--follow",)):
                 self.check(when, "tsc", "-", "flood", options=options)
@@ -89,7 +89,7 @@ class Confined(unittest.TestCase):
             for filter_ in SOME:
                 self.check(*filter_, "stacks", options=options, is_all_of_it="-S" not in options)
 
-    def test_as_ssh_does_it(self):
+    def test_a_filter_like_that_of_ssh(self):
         found, errors, ended = heap.run([heap.PROGRAMS / "heap-filter"], "-q")
         self.assertEqual((ended, errors, found.status), (0, b"program ended well\n", 0))
         self.assertEqual(sum(event.kind == "allocated" and 100 <= event.size < 1100
@@ -97,8 +97,8 @@ class Confined(unittest.TestCase):
                          1000)
 
     @pipeline.needs_root
-    def test_who_has_the_readers_address_must_be_a_reader(self):
-        """He is another user: nothing is said to him, and a full backlog keeps nobody waiting for ever."""
+    def test_the_readers_address_is_taken_by_another_user(self):
+        """Another user owns the address: the program sends no data, and a full backlog does not block it forever."""
         for backlog in 1, 0:
             with self.subTest(backlog=backlog), subprocess.Popen(
                     [*pipeline.NOBODY, sys.executable, "-c", SQUATTER, str(backlog)], stdin=subprocess.PIPE,

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Every call of the allocator is told: by the right thread, in order, with its size and stack."""
+"""Every call of the allocator is recorded: with the right thread, in order, with its size and stack."""
 import struct
 import sys
 import tempfile
@@ -18,7 +18,7 @@ N_CALLS = int(sys.argv.pop(1)) if len(sys.argv) > 1 and sys.argv[1].isdigit() el
 
 
 def read_log(path, n_threads, n_calls):
-    """By thread: what the program has written down."""
+    """The program's own log of its calls, by thread."""
     data = path.read_bytes()
     n_entries = n_calls // n_threads + 512
     threads = {}
@@ -30,7 +30,7 @@ def read_log(path, n_threads, n_calls):
 
 
 def expected_stack(path):
-    """From `operate` outwards."""
+    """Function names from `operate` outwards."""
     names = ["operate"]
     for bit in reversed(range(DEPTH)):
         names += ["fork_off", "right" if path >> bit & 1 else "left"]
@@ -69,7 +69,7 @@ class Exact(unittest.TestCase):
         self.check_live(found, threads)
 
     def without_frame_of_thread(self, events, entries):
-        """glibc itself allocates and frees for a thread, in front of its first call and behind."""
+        """Drops glibc's own allocations and frees for a thread, before its first call and after its last."""
         addresses = {entry[0] for entry in entries}
         first = next(i for i, event in enumerate(events) if event.address == entries[0][0])
         return [event for event in events[first:] if event.address in addresses][:len(entries)]
@@ -77,7 +77,7 @@ class Exact(unittest.TestCase):
     def check_live(self, found, threads):
         live, wrong = found.live()
         self.assertEqual(wrong, [])
-        n_blocks = {}  # by address: those that were had, less those that were given back
+        n_blocks = {}  # by address: allocations minus frees
         for entries in threads.values():
             for address, _, kind, _ in entries:
                 n_blocks[address] = n_blocks.get(address, 0) + (1 if kind in (1, 4) else -1)
@@ -91,7 +91,7 @@ class Exact(unittest.TestCase):
     def test_four_threads(self):
         self.check(4)
 
-    def test_four_threads_with_a_small_limit_of_time(self):
+    def test_four_threads_with_a_short_block_time(self):
         self.check(4, "--when-full=block:600000")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A program that writes to the memory by which it tells of its heap: all of that is tainted, everywhere."""
+"""A program writes to the rings that hold its heap events: all its events are tainted, in every output."""
 import gzip
 import json
 import subprocess
@@ -17,7 +17,7 @@ MARK = "heap-forger [forged-heap]"
 @heap.needs_plain_stages
 class Forged(pipeline.PipelineTest):
     def record(self, way):
-        """The stream of a program that forges in some way."""
+        """The stream of a program that forges events in the given way."""
         path = self.directory / f"{way}.stream"
         command = [heap.PRELOAD, "-q", "--", FORGER, way]
         with path.open("wb") as out:
@@ -28,7 +28,7 @@ class Forged(pipeline.PipelineTest):
         return json.loads(subprocess.run([pipeline.program("stackpipe"), "heap", "--json", path],
                                          stdout=subprocess.PIPE, check=True).stdout)
 
-    def test_whatever_cannot_be_is_seen(self):
+    def test_impossible_events_are_detected(self):
         for way in WAYS:
             with self.subTest(way=way):
                 path = self.record(way)
@@ -36,17 +36,17 @@ class Forged(pipeline.PipelineTest):
                 self.assertEqual(len([text for text in told.messages if "can be trusted" in text]), 1, told.messages)
                 report = self.json(path)
                 self.assertEqual((report["n_forged"], report["forged"][0]["name"]), (1, "heap-forger"))
-                self.assertEqual(report["lost"]["since"], 0)  # from the beginning on
+                self.assertEqual(report["lost"]["since"], 0)  # from the start of the recording
                 with path.open("rb") as stdin:
                     adds_up = self.start([pipeline.program("frame-dump"), "--summary"], stdin=stdin).end()[0]
                 self.assertEqual(adds_up.status, 0, adds_up)
 
-    def test_an_honest_program_is_believed(self):
+    def test_an_honest_program_is_trusted(self):
         report = self.json(self.record("honest"))
         self.assertEqual((report["n_forged"], report["forged"]), (0, []))
         self.assertGreaterEqual(max(report["allocated"]), 1000 * 100)
 
-    def test_every_format_says_so(self):
+    def test_every_format_shows_the_taint(self):
         stream = self.record("size")
         for name, has in {
             "out.html": lambda data: pages.unpack(data.decode())[0]["heap_forged"].startswith("heap-forger ("),
@@ -62,7 +62,7 @@ class Forged(pipeline.PipelineTest):
                 self.assertIn(f"{SAID}: heap-forger (", "\n".join(sink.errors))
                 self.assertTrue(has((self.directory / name).read_bytes()))
 
-    def test_a_capture_says_so_when_it_is_read_back(self):
+    def test_a_capture_that_is_read_back_shows_the_taint(self):
         with self.record("size").open("rb") as stdin:
             self.run_well(self.stage("capture-sink", "-q", self.directory / "out.syscap"), stdin=stdin)
         report = self.json(self.directory / "out.syscap")

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Programs that nobody wrote for this run to their end, and say what they say without it."""
+"""Real programs run to their end when traced, with the same output as without."""
 import importlib.util
 import os
 import shutil
@@ -40,7 +40,7 @@ class Programs(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.directory)
 
     def run_both(self, *command, options=(), least=1000, data=None):
-        """Alone and traced: the same output, and a heap that holds together."""
+        """Runs a command alone and traced: the output is the same, and the heap is consistent."""
         stdin = self.directory / "stdin"
         stdin.write_text(data or "", encoding="utf-8")
         stream = self.directory / "stream"
@@ -58,12 +58,12 @@ class Programs(unittest.TestCase):
         self.assertFalse(found.lost)
         self.assertGreater(len(found.events), least)
         unknown = [event for event in found.live()[1] if event.kind == "allocated"]
-        self.assertEqual(unknown, [])  # a block is never told to be had twice
+        self.assertEqual(unknown, [])  # no allocated block is allocated again
         return found
 
     @unittest.skipUnless(importlib.util.find_spec("test.test_json"),
                          f"python3's own tests: the package {pipeline.NOT_INSTALLED}")
-    def test_python_tests_itself(self):
+    def test_python_runs_its_own_tests(self):
         self.run_both(PYTHON, "-c", "import unittest, sys\n"
                       "names = ['test.test_json', 'test.test_struct', 'test.test_heapq', "
                       "'test.test_bisect', 'test.test_textwrap']\n"

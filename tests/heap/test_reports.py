@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What reports and files say of a heap is what the stream says."""
+"""Reports and files about a heap agree with the stream."""
 import gzip
 import json
 import os
@@ -28,7 +28,7 @@ STRESS = heap.PROGRAMS / "heap-stress"
 
 
 def expected(events):
-    """Allocated, peak, never freed, freed at once, freed by others: (blocks, bytes) each."""
+    """[blocks, bytes] of: allocated, peak, never freed, freed at once, freed by another thread."""
     live, last, all_ = {}, {}, Counter()
     bytes_now = n_now = 0
     peak = (0, 0)
@@ -72,7 +72,7 @@ class Reports(unittest.TestCase):
         return subprocess.run([STACKPIPE, "heap", file or self.file, *options], check=True,
                               stdout=subprocess.PIPE).stdout.decode()
 
-    def test_what_is_lost_is_told_everywhere(self):
+    def test_losses_are_reported_everywhere(self):
         lost = struct.pack("<8Q", self.heap.events[0].time + 10**9, 1, 0, 3, 2, 400, 1, 0)
         stream = streams.with_record_behind_hello(
             self.file.read_bytes(), streams.make_record(HEAP_LOST, lost))
@@ -114,17 +114,17 @@ class Reports(unittest.TestCase):
         self.assertRegex(self.report("--callers", "^operate$", "--blocks"), "operate\n.*descend")
         self.assertIn("alive at 0.000 s: 0 bytes", self.report("--between", "0:1000"))
 
-    def test_sizes_and_times_are_of_what_was_asked_for(self):
+    def test_sizes_and_lifetimes_match_the_view(self):
         of_all, of_leaks = ("sizes of allocated blocks", "lifetimes of freed blocks"), ("sizes of blocks never freed",)
         for option, there in (("--peak", of_all), ("--allocated", of_all), ("--leaks", of_leaks), ("--temporary", ())):
             text = self.report(option)
             self.assertEqual([title for title in of_all + of_leaks if title in text], list(there), option)
         self.assertRegex(self.report(), r"(?m)^  below +[0-9.]+ [nu]s +[0-9.]+ % +[0-9]+ blocks$")
 
-    def test_its_owner_alone_reads_a_heap(self):
+    def test_only_the_owner_can_read_a_heap(self):
         self.assertEqual(stat.S_IMODE(self.file.stat().st_mode), 0o600)
 
-    def test_a_capture_says_the_same(self):
+    def test_a_capture_gives_the_same_report(self):
         path = self.write("a.syscap")
         ours, theirs = json.loads(self.report("--json")), json.loads(self.report("--json", file=path))
         for what in ("allocated", "leaked", "peak"):
@@ -137,7 +137,7 @@ class Reports(unittest.TestCase):
         return json.loads(self.report("--json", "-n", "0", "--against", before, *options, file=after))
 
     def test_two_recordings(self):
-        """What has changed, in bytes: one of them has allocated twice as much."""
+        """The difference is in bytes or blocks: one recording has allocated twice as much."""
         other = self.directory / "other.heap"
         subprocess.run([STACKPIPE, "heap", "-q", "--force", "-o", other, "--", STRESS, "3", "120000"],
                        check=True, stderr=subprocess.PIPE)
@@ -223,10 +223,10 @@ class Reports(unittest.TestCase):
                         "6000000"], check=True, stderr=subprocess.PIPE)
         report = json.loads(self.report("--json", file=path))
         blocks = report["allocated"][0] + report["lost"]["allocations"]
-        # At the thinnest, of one in 1 MiB, it is off by 2.5 % on average; mostly by 0.2 %. A wrong
-        # order of drawing and telling the interval was 33 and 45 % off.
+        # At the widest sampling, 1 MiB, the error is 2.5 % on average; mostly 0.2 %. Drawing and
+        # emitting the interval in the wrong order made it 33 and 45 %.
         self.assertAlmostEqual(blocks / 6000000, 1, delta=0.1)
-        # The frees of blocks that were not taken are not told: they were 15 times as many.
+        # Frees of unsampled blocks are not recorded: they were 15 times as many.
         events = heap.Heap(path.read_bytes()).events
         first = next(i for i, event in enumerate(events) if event.interval)
         kinds = Counter(event.kind for event in events[first:])
@@ -234,16 +234,16 @@ class Reports(unittest.TestCase):
         self.assertLess(kinds["freed"] + kinds["released"], 2 * kinds["allocated"])
 
     def full(self):
-        path = self.directory / "full.heap"  # a link would be replaced
+        path = self.directory / "full.heap"  # a device: a link would be replaced
         os.mknod(path, stat.S_IFCHR | 0o600, Path("/dev/full").stat().st_rdev)
         return path
 
     @pipeline.needs_root
-    def test_a_full_disk_is_told(self):
+    def test_a_full_disk_is_reported(self):
         done = subprocess.run([STACKPIPE, "heap", "-q", "-o", self.full(), "--force", "--", WAYS,
                                "flood", "300000"], capture_output=True, check=False)
         self.assertEqual(done.returncode, 1)
-        self.assertIn(b"done", done.stdout)  # of the program: it is not hurt
+        self.assertIn(b"done", done.stdout)  # the program's output: it was not harmed
         self.assertIn(b"No space left on device", done.stderr)
 
 

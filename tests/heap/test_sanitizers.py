@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Programs with a sanitizer, which no library may come before, run as they do alone."""
+"""Programs with a sanitizer, which must be the first library, run as they do alone."""
 import os
 import re
 import shutil
@@ -21,13 +21,13 @@ STATUS = 7
 SIZE, SANITIZED_SIZE = 7001, 7002
 COMPILERS = "gcc", "clang"
 SANITIZERS = "address", "thread", "leak"
-WAYS = "spawn", "vfork", "list", "system-call"  # in which what the kernel calls it stays
+WAYS = "spawn", "vfork", "list", "system-call"  # ways that keep the name that the kernel gives the process
 OTHER_WAYS = "by-descriptor", "from-memory"
 COUNT = "processes", "with-sanitizer"
 
 
 def build(compiler, program, *options):
-    """Whether the compiler has that sanitizer, and its runtime works here."""
+    """Whether the compiler supports that sanitizer, and its runtime works here."""
     built = subprocess.run([compiler, "-O1", "-g", "-fno-builtin", *options, "-o", program, SOURCE],
                            stderr=subprocess.DEVNULL, check=False)
     return built.returncode == 0 and subprocess.run(
@@ -50,7 +50,7 @@ class Sanitizers(unittest.TestCase):
             self.skipTest(f"a compiler with sanitizers {pipeline.NOT_INSTALLED}")
 
     def check(self, *command, n=1, options=("--follow",), environment=None, is_same=True):
-        """It ends and says what it does alone; so many have a sanitizer, and are told."""
+        """Runs alone and traced: same status and output; n programs are reported as having a sanitizer."""
         with self.subTest(command, options=options):
             env = dict(os.environ, **(environment or {}))
             alone = subprocess.run(command, capture_output=True, env=env, check=False)
@@ -66,8 +66,8 @@ class Sanitizers(unittest.TestCase):
             self.assertNotIn(SANITIZED_SIZE, sizes)
             return found, lines
 
-    def test_what_has_ended_before_it_is_heard(self):
-        """The source is stopped meanwhile."""
+    def test_a_program_exits_before_its_message_is_read(self):
+        """The source is stopped until the program has exited."""
         script = ('kill -STOP $PPID; (unset LD_PRELOAD; while ! grep -q ") Z" /proc/$$/stat; do :; done; '
                   'kill -CONT $PPID) & exec "$@"')
         for program in self.programs:
@@ -88,7 +88,7 @@ class Sanitizers(unittest.TestCase):
                 self.check(STARTER, way, program, "a")
 
     def test_ways_without_a_name(self):
-        """What it was executed by is gone, so that the process has another name; all else stays."""
+        """The path that was executed is gone, so the process has another name; all else is unchanged."""
         for program in self.programs:
             for way in OTHER_WAYS:
                 _, lines = self.check(STARTER, way, program, "a", is_same=False)
@@ -101,17 +101,17 @@ class Sanitizers(unittest.TestCase):
                 path = f"{program.parent}:{os.environ['PATH']}"
                 self.check(STARTER, way, program.name, "a", environment={"PATH": path})
 
-    def test_in_the_place_of_another(self):
+    def test_exec_in_place_of_another_program(self):
         for program in self.programs:
             for options in ((), ("--follow",)):
                 self.check("sh", "-c", f"true; exec {program} a", options=options)
 
-    def test_who_is_not_to_be_followed_runs_too(self):
+    def test_unfollowed_children_run_too(self):
         for program in self.programs:
             self.check("sh", "-c", f"{program}; exit 4", n=0, options=())
             self.check(STARTER, "vfork", program, "a", n=0, options=())
 
-    def test_by_a_link_that_is_named_otherwise(self):
+    def test_by_a_link_with_another_name(self):
         link = self.directory / "link"
         link.symlink_to(self.programs[0])
         self.addCleanup(link.unlink)
@@ -124,21 +124,21 @@ class Sanitizers(unittest.TestCase):
         _, lines = self.check(STARTER, "spawn", script, "a", is_same=False)
         self.assertEqual(lines[0].split()[1:3], [str(self.programs[0]), "option"])
 
-    def test_under_a_filter_it_is_not_heard_of(self):
+    def test_under_a_filter_it_is_not_reported(self):
         for program in self.programs:
             _, lines = self.check(STARTER, "filtered", program, "a", n=0, is_same=False)
             self.assertEqual(lines[0].split()[1:3], [str(program), "a"])
 
     @unittest.skipUnless(LINKER.exists(), f"{LINKER} {pipeline.NOT_INSTALLED}")
     def test_by_the_dynamic_linker(self):
-        """It is the linker that is executed again, with the arguments that it had for itself."""
+        """The linker is executed again, with its own arguments."""
         for program in self.programs:
             for options in ((), ("--library-path", self.directory)):
                 self.check(STARTER, "spawn", LINKER, *options, program, "a")
                 self.check(LINKER, *options, program, "a", options=())
                 self.check("sh", "-c", 'exec "$@"', "sh", LINKER, *options, program, "a b", "")
 
-    def test_what_a_sanitizer_finds_it_finds(self):
+    def test_a_sanitizer_still_finds_errors(self):
         for program in self.programs:
             if not program.name.endswith("address"):
                 continue
@@ -151,15 +151,15 @@ class Sanitizers(unittest.TestCase):
                              [re.sub(r"0x[0-9a-f]+|==\d+==", "", line) for line in lines if "#" in line])
 
     @heap.needs_plain_stages
-    def test_what_the_user_preloads_stays(self):
+    def test_the_users_preload_is_kept(self):
         library = heap.PROGRAMS / "libheap-one.so"
         for program in self.programs:
-            if program.name == "gcc-address":  # has to come first in front of this one, too
+            if program.name == "gcc-address":  # must be the first library, even before this one
                 continue
             self.check(STARTER, "spawn", program, "a", environment={"LD_PRELOAD": str(library)})
 
     def test_linked_statically(self):
-        """Nothing shows which allocator it has: it is not told, and not hurt."""
+        """Nothing shows which allocator it has: it is not reported, and not harmed."""
         n_built = 0
         for sanitizer in SANITIZERS:
             program = self.directory / f"static-{sanitizer}"

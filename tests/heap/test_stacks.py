@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whatever stacks a program makes, and whatever lies above them, it ends as it does alone."""
+"""A program ends as it does alone, whatever stacks it creates and whatever lies above them."""
 import re
 import subprocess
 import sys
@@ -23,7 +23,7 @@ SEEDS = range(1, 4)
 
 class Stacks(unittest.TestCase):
     def run_traced(self, *command, status=STATUS):
-        """What it says, and what is told; for each way to record it."""
+        """Yields the program's output and the recorded sizes, for each way to record it."""
         for options in ((), ("--follow",)):
             with self.subTest(command[1:], options=options):
                 found, errors, ended = heap.run(command, "-q", *options)
@@ -44,28 +44,28 @@ class Stacks(unittest.TestCase):
             self.assertEqual(said, alone.stdout.decode())
             self.assertEqual(said, f"{sizes[SIZE]} allocations\n")
 
-    def test_what_was_unmapped(self):
+    def test_unmapped_memory(self):
         self.check("unmapped")
 
-    def test_what_was_unmapped_without_the_c_library(self):
+    def test_memory_unmapped_without_the_c_library(self):
         self.check("unmapped-without-libc")
 
-    def test_what_may_not_be_read_any_more(self):
+    def test_memory_made_unreadable(self):
         self.check("protected")
 
-    def test_what_was_replaced(self):
+    def test_replaced_memory(self):
         self.check("replaced")
 
-    def test_what_was_moved_away(self):
+    def test_moved_memory(self):
         self.check("moved")
 
-    def test_a_file_that_was_cut(self):
+    def test_a_truncated_file(self):
         self.check("truncated")
 
-    def test_what_was_never_part_of_it(self):
+    def test_a_neighbouring_mapping(self):
         self.check("neighbour")
 
-    def test_what_comes_and_goes_meanwhile(self):
+    def test_a_neighbour_that_is_mapped_and_unmapped(self):
         self.check("neighbour-of-thread")
 
     def test_contexts(self):
@@ -83,33 +83,33 @@ class Stacks(unittest.TestCase):
     def test_stacks_in_the_stack_of_a_thread(self):
         self.check("carved")
 
-    def test_a_guard_that_another_thread_sets(self):
+    def test_a_guard_set_by_another_thread(self):
         self.check("carved-by-another")
         self.check("carved-first")
 
     def test_a_guard_with_a_key(self):
         self.check("carved-by-key")
 
-    def test_a_guard_that_no_mapping_shows(self):
+    def test_a_guard_not_shown_in_mappings(self):
         self.check("carved-by-guard")
         self.check("carved-first-by-guard")
 
-    def test_stacks_that_grow(self):
+    def test_growing_stacks(self):
         self.check("growing")
 
     def test_clones_beside_their_parent(self):
         self.check("cloned-beside")
 
-    def test_what_was_interrupted_goes(self):
+    def test_an_interrupted_stack_is_unmapped(self):
         self.check("interrupted")
 
     def test_stacks_near_the_first(self):
         self.check("hinted")
 
-    def test_memory_that_nobody_provides(self):
+    def test_memory_that_is_never_provided(self):
         self.check("provided")
 
-    def test_a_frame_pointer_that_is_none(self):
+    def test_a_register_that_is_no_frame_pointer(self):
         self.check("frame-pointer")
 
     def test_threads(self):

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whatever a program does around its allocator, it is not hurt, and what is told is true."""
+"""Whatever a program does around its allocator, it is not harmed, and the recorded events are true."""
 import os
 import re
 import shutil
@@ -30,7 +30,7 @@ def sizes(found, size, process=None):
 
 
 def copies(found, *callers):
-    """How many blocks of strdup() and strndup() heap-ways has, of these as the innermost callers."""
+    """How many blocks strdup() and strndup() allocated, with these innermost callers."""
     return [sum(caller in found.names_of(event.stack)[0] for event in sizes(found, size))
             for caller, size in zip(callers, (61, 46))]
 
@@ -47,7 +47,7 @@ class Ways(unittest.TestCase):
         self.assertFalse(found.lost)
         self.assertEqual(found.live()[1], [])
 
-    def test_every_entry_is_seen(self):
+    def test_every_entry_is_recorded(self):
         found = self.run_way("entries")
         self.check_whole(found)
         for size in range(SIZE, SIZE + 9):
@@ -59,7 +59,7 @@ class Ways(unittest.TestCase):
         self.assertNotIn((empty[0].process, empty[0].address), found.live()[0])
 
     @heap.needs_plain_stages
-    def test_copies_of_an_allocators_own_are_seen(self):
+    def test_an_allocators_own_copies_are_recorded(self):
         own = heap.PROGRAMS / "libheap-own-copies.so"
         found = self.run_way("entries", environment={"LD_PRELOAD": str(own)})
         self.check_whole(found)
@@ -73,7 +73,7 @@ class Ways(unittest.TestCase):
                  and event.time >= block.time]
         self.assertEqual(kinds[:4], ["allocated", "released", "restored", "freed"])
 
-    def test_a_forked_child_is_no_part_of_its_parent(self):
+    def test_a_forked_child_is_not_recorded_as_its_parent(self):
         for way in ("fork", "clone"):
             found = self.run_way(way)
             self.check_whole(found)
@@ -101,7 +101,7 @@ class Ways(unittest.TestCase):
         self.check_whole(found)
         self.assertEqual(len(sizes(found, SIZE)), 100)
 
-    def test_threads_give_their_rings_back(self):
+    def test_rings_of_exited_threads_are_reused(self):
         found = self.run_way("threads")
         self.check_whole(found)
         self.assertEqual(len(sizes(found, SIZE)), 150 * 8)
@@ -116,7 +116,7 @@ class Ways(unittest.TestCase):
             names = found.names_of(event.stack)
             self.assertEqual(names[0], "on_signal")
         whole = [event for event in handled if "main" in found.names_of(event.stack)]
-        self.assertGreaterEqual(len(whole), 20)  # behind another stack nothing was copied
+        self.assertGreaterEqual(len(whole), 20)  # behind an alternate signal stack, the interrupted stack is not copied
 
     def test_no_descriptor_is_left_or_needed(self):
         alone = subprocess.run([WAYS, "descriptors"], stdout=subprocess.PIPE, check=True)
@@ -126,7 +126,7 @@ class Ways(unittest.TestCase):
                          re.findall(r"\d+ descriptors", alone.stdout.decode()))
         self.assertEqual(len(sizes(found, SIZE + 1)), MANY)
 
-    def test_a_library_in_the_place_of_another(self):
+    def test_a_library_replaces_another(self):
         found = self.run_way("libraries", heap.PROGRAMS)
         self.assertFalse(found.lost)
         self.assertEqual([event.kind for event in found.live()[1]], ["freed", "freed"])
@@ -141,7 +141,7 @@ class Ways(unittest.TestCase):
                 self.assertEqual(found.ends[event.stack], "complete")
                 self.assertIn(f"libheap-{image}.so", self.image_of(found, event.stack))
 
-    def test_what_is_new_is_known_soon_without_waiting(self):
+    def test_new_libraries_are_found_without_waiting(self):
         """Without waiting the first stacks in a library are raw, and no less true."""
         found = self.run_way("libraries", heap.PROGRAMS, options=["--when-full=drop"])
         events = sizes(found, SIZE) + sizes(found, SIZE + 1)
@@ -149,7 +149,7 @@ class Ways(unittest.TestCase):
         self.assertTrue(0 < len(events) <= 38 <= len(events) + lost, (len(events), found.lost))
         for event in events:
             names = found.names_of(event.stack)
-            # A library that has gone by the time that its stack is looked at has no names.
+            # A library that is unmapped before its stack is unwound has no names.
             if found.ends[event.stack] == "complete":
                 self.assertIn(names[:3], (["allocate", "libraries", "main"],
                                           ["?", "libraries", "main"]))
@@ -170,7 +170,7 @@ class Ways(unittest.TestCase):
                     self.assertEqual(names, ["descend"] * n_frames)
                 else:
                     self.assertEqual(found.ends[event.stack], "complete")
-                    # A function of libc's own has a name only where its debug symbols are.
+                    # A local function of libc has a name only if debug symbols are installed.
                     self.assertEqual(names.count("") + names.count("__libc_start_call_main"), 1)
                     self.assertEqual(set(names) - {"", "__libc_start_call_main"},
                                      {"descend", "main", "__libc_start_main", "_start"})
@@ -179,7 +179,7 @@ class Ways(unittest.TestCase):
         mapping = int(found.frames[stack][0].split("@")[1].split(":")[0])
         return found.images[found.mappings[mapping][2]]
 
-    def test_however_it_ends_all_is_told(self):
+    def test_all_is_recorded_however_the_program_ends(self):
         for how, status in (("exit", 0), ("_exit", 0), ("quick_exit", 0),
                             ("abort", 128 + signal.SIGABRT), ("kill", 128 + signal.SIGKILL)):
             found = self.run_way("die", how, status=status)
@@ -188,27 +188,27 @@ class Ways(unittest.TestCase):
             (last,) = sizes(found, SIZE + 1)
             self.assertIn((last.process, last.address), found.live()[0])
 
-    def test_children_do_not_know_of_it(self):
+    def test_children_do_not_see_the_tracer(self):
         self.run_way("environment", environment={
             "LD_PRELOAD": "libdl.so.2",
-            "ASAN_OPTIONS": "verify_asan_link_order=0",  # should preload-source be built with it
+            "ASAN_OPTIONS": "verify_asan_link_order=0",  # in case preload-source is built with AddressSanitizer
         })
         own, _, child = self.errors.rpartition("LD_PRELOAD=libdl.so.2")
-        self.assertIn("LD_PRELOAD=", own)  # its own has us in it
+        self.assertIn("LD_PRELOAD=", own)  # the program's own environment contains our library
         self.assertNotIn("STACKPIPE_HEAP", child.partition("\n")[0])
 
-    def test_it_goes_on_when_the_reader_is_killed(self):
+    def test_the_program_survives_a_killed_reader(self):
         source = subprocess.Popen([heap.PRELOAD, "--when-full=block:100", "--", WAYS, "flood",
                                    "3000000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         source.stdout.read(1 << 20)
         source.kill()
         source.stdout.close()
-        with source.stderr:  # the program has its other end, too
+        with source.stderr:  # the program holds the other end of the pipe, too
             self.assertIn(b"done", source.stderr.read())
         source.wait()
 
     def test_a_stopped_reader_does_not_stop_the_program(self):
-        """10 s, in which the program goes on; what is told and what is lost is all that it did."""
+        """The reader stops for 10 s and the program goes on; recorded and lost events add up to its calls."""
         for policy in ("drop", "block:50"):
             with self.subTest(policy), tempfile.TemporaryDirectory() as directory:
                 stream = Path(directory) / "stream"
@@ -228,7 +228,7 @@ class Ways(unittest.TestCase):
                 self.assertTrue(n_calls <= told + lost <= n_calls + 100, (n_calls, told, lost))
 
     def count(self, stream):
-        """Events that were told, and that were lost."""
+        """(recorded, lost) events."""
         with stream.open("rb") as out:
             summary = subprocess.run([pipeline.program("frame-dump"), "--summary"], stdin=out,
                                      stdout=subprocess.PIPE, check=True).stdout.decode()
@@ -254,7 +254,7 @@ class Ways(unittest.TestCase):
         self.assertEqual((cut, rest), (16, 40))
         self.assertEqual(len(sizes(found, SIZE)), 1)
 
-    def test_mappings_are_told_on_request_alone(self):
+    def test_mappings_are_recorded_only_on_request(self):
         found = self.run_way("mappings")
         self.assertEqual([event for event in found.events if "mapped" in event.kind], [])
 
@@ -263,8 +263,8 @@ class Ways(unittest.TestCase):
         names = {found.thread_names.get(event.tid) for event in sizes(found, SIZE)}
         self.assertEqual(names, {"reader", "writer"})
 
-    def test_little_room(self):
-        """There is no room for what is shared, but the program runs."""
+    def test_a_small_address_space(self):
+        """Too little address space for the shared memory, but the program runs."""
         _, errors, status = heap.run(["sh", "-c", f"ulimit -v 100000; exec {WAYS} entries"])
         self.assertEqual(status, 0, errors)
         self.assertIn(b"is its address space limited", errors)
@@ -292,7 +292,7 @@ class Ways(unittest.TestCase):
         self.assertEqual(errors, b"")
         self.assertEqual(len(sizes(found, SIZE)), 1)
 
-    def test_an_allocator_in_the_program_is_told(self):
+    def test_an_allocator_in_the_program_is_reported(self):
         _, errors, status = heap.run([heap.PROGRAMS / "heap-own-allocator"])
         self.assertEqual(status, 0, errors)
         self.assertIn(b"is linked with its own allocator", errors)
@@ -314,7 +314,7 @@ class Ways(unittest.TestCase):
         self.check_whole(found)
         self.assertEqual(len(sizes(found, SIZE)), 1)
 
-    def test_who_cannot_be_traced_is_told(self):
+    def test_an_untraceable_program_is_reported(self):
         static = heap.PROGRAMS / "heap-static"
         _, errors, status = heap.run([static])
         self.assertEqual(status, 0)
@@ -330,7 +330,7 @@ class Ways(unittest.TestCase):
             source.stderr.read()
         source.wait()
 
-    def test_who_brings_a_sanitizer_is_refused(self):
+    def test_a_program_with_a_sanitizer_is_refused(self):
         _, errors, status = heap.run([heap.PROGRAMS / "heap-asan"])
         self.assertEqual(status, 1)
         self.assertIn(b"AddressSanitizer", errors)
@@ -345,7 +345,7 @@ class Ways(unittest.TestCase):
 
 @heap.needs_plain_stages
 class Allocators(unittest.TestCase):
-    """Those of others, which preload-source has in front of its own, too."""
+    """Other allocators, which are preloaded before preload-source's own library."""
 
     def library(self, name):
         for directory in ("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib"):
@@ -354,7 +354,7 @@ class Allocators(unittest.TestCase):
         self.skipTest(f"{name} {pipeline.NOT_INSTALLED}")
 
     def test_linked(self):
-        """A program that is linked to one, as most that have one are."""
+        """A program linked to an allocator, the usual case."""
         library = self.library("libjemalloc")
         with tempfile.TemporaryDirectory() as directory:
             program = Path(directory) / "program"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """
-Streams that are well-formed and mean harm: each repeats what might cost more than it is long. As a
-program it writes one of so many bytes, or names them all:
+Well-formed but hostile streams: each repeats a record that might cost more than its length. As a program
+it writes one of the given size, or lists their names:
 
 	bad_streams.py [NAME [BYTES]]
 """
@@ -67,7 +67,7 @@ def world(length=0x1000000000):
 
 
 def place(i):
-    return CODE + 1 + 16 * i  # a return address: the place is one less
+    return CODE + 1 + 16 * i  # a return address: the location is one byte less
 
 
 @bad
@@ -253,7 +253,7 @@ def many_processes():
         yield stack([place(0)], 0, upid=i)
 
 
-# Events of allocations (common/stream/heap-events.h): kind and the lengths of time, address, size, stack; the fields.
+# Events of allocations (common/stream/heap-events.h): kind and lengths of time, address, size, stack; then the fields.
 def heap_event(kind, *, time=0, moved=0, size=0, number=0):
     fields = [value.to_bytes((value.bit_length() + 7) // 8, "little") for value in (time, moved << 1, size, number)]
     control = kind | sum(len(field) << 4 + 3 * i for i, field in enumerate(fields))
@@ -430,7 +430,7 @@ def small_records():
         yield make_record(SYMBOLS_VOID, numbers(0))
 
 
-# What a sample needs: registers of x86-64 as perf-source asks for them.
+# Registers of a sample, of x86-64, as perf-source requests them.
 REGISTERS = 17
 
 
@@ -478,13 +478,13 @@ def samples_of_anonymous_memory():
 
 
 def of_records(records, like):
-    """A stream of these records, which begins as another one does."""
+    """A stream of these records, with the hello and end of another stream."""
     hello, *_, end = streams.records(like.read_bytes())
     return streams.between(without_server(hello), records, end)
 
 
 def made_of(name, size=SIZE):
-    """A stream of about so many bytes."""
+    """A stream of about that many bytes."""
     chosen, total = [], 0
     for record in ALL[name]():
         chosen.append(record)
@@ -495,7 +495,7 @@ def made_of(name, size=SIZE):
 
 
 def without_server(hello):
-    """Nobody is asked for files: they are opened by their paths."""
+    """Removes the image server: files are opened by their paths."""
     at = streams.RECORD_HEADER.size + 11 * 8
     return hello[:at] + bytes(16 + 104) + hello[at + 16 + 104:]
 

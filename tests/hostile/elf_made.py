@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Makes hostile ELF files out of a good one (elf(5), of 64 bits and little-endian)."""
+"""Makes hostile ELF files from a good one (elf(5), of 64 bits and little-endian)."""
 import lzma
 import os
 import struct
 import zlib
 
 HEADER_SIZE = 64
-SHOFF_AT, SHNUM_AT = 40, 60  # and the index of the section of names behind
+SHOFF_AT, SHNUM_AT = 40, 60  # followed by the index of the section of names
 SECTION = struct.Struct("<IIQQQQIIQQ")  # name, type, flags, address, offset, size, link, info, …
 SYMBOL = struct.Struct("<IBBHQQ")
 SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHT_NOTE = 1, 2, 3, 7
@@ -15,7 +15,7 @@ ELFCOMPRESS_ZLIB, ELFCOMPRESS_ZSTD = 1, 2
 SHN_LORESERVE, SHN_XINDEX = 0xFF00, 0xFFFF
 MIB = 1 << 20
 ZSTD_BLOCK, ZSTD_REPEATED, ZSTD_LAST = 128 << 10, 1, 1
-SET_ADDRESS, SPECIAL_OPCODE = b"\0\x09\2", 0x20  # DWARF 5, 6.2.5: the latter goes on by a byte and a line
+SET_ADDRESS, SPECIAL_OPCODE = b"\0\x09\2", 0x20  # DWARF 5, 6.2.5: the latter advances address and line by one
 
 
 def sections(data):
@@ -39,11 +39,11 @@ def _named(data, wanted):
 
 
 def with_table(data, table, names):
-    """The file with another table of sections, at its end."""
+    """The file with another section table, at its end."""
     out = bytearray(data)
     out += bytes(-len(out) % 8)
     start, n = len(out), len(table)
-    if n >= SHN_LORESERVE:  # section 0 tells
+    if n >= SHN_LORESERVE:  # section 0 holds the number
         table[0][5], table[0][6] = n, names
         n, names = 0, SHN_XINDEX
     out += b"".join(SECTION.pack(*section) for section in table)
@@ -53,7 +53,7 @@ def with_table(data, table, names):
 
 
 def with_section(data, name, content, flags=0):
-    """The file with one more section; another one of that name loses it (libdw would take that one)."""
+    """The file with one more section; an existing one loses its name, as libdw would take that one."""
     table, names = sections(data)
     for section in table:
         if _name(data, table, names, section) == name:
@@ -67,7 +67,7 @@ def with_section(data, name, content, flags=0):
 
 
 def with_compressed(data, name, content):
-    """The file with another content of one of its sections, which is compressed."""
+    """The file with the content of one of its sections replaced by compressed content."""
     table, names = sections(data)
     section = next(section for section in table if _name(data, table, names, section) == name)
     data += bytes(-len(data) % 8)
@@ -77,7 +77,7 @@ def with_compressed(data, name, content):
 
 
 def with_sparse_section(path, name, size):
-    """Lets a section of the file at a path be a hole behind its end."""
+    """Makes a section of the file at a path a hole after its end."""
     data = path.read_bytes()
     section = _named(data, name)
     table, names = sections(data)
@@ -94,7 +94,7 @@ def with_many_sections(data, n):
 
 
 def with_symbol_names(data, renamed):
-    """{old: new} of its symbols, as bytes."""
+    """Renames symbols: {old: new}, as bytes."""
     table, _ = sections(data)
     symbols = next(section for section in table if section[1] == SHT_SYMTAB)
     strings = table[symbols[6]]
@@ -112,27 +112,27 @@ def with_symbol_names(data, renamed):
 
 
 def with_build_id(data, build_id):
-    """Another one of the same size."""
+    """Replaces the build-id by one of the same size."""
     note = _named(data, b".note.gnu.build-id")
     at = note[4] + note[5] - len(build_id)
     return data[:at] + build_id + data[at + len(build_id):]
 
 
 def deflated_zeros(size):
-    """What deflate makes of each MiB by itself, over and over (RFC 1951), and an empty last block."""
+    """Deflate's output per MiB of zeros, repeated (RFC 1951), and an empty last block."""
     compressor = zlib.compressobj(9, wbits=-zlib.MAX_WBITS)
     block = compressor.compress(bytes(MIB)) + compressor.flush(zlib.Z_FULL_FLUSH)
     return block * (size // MIB) + compressor.flush()
 
 
 def zlib_bomb(size):
-    """So many zeros, compressed as a section is; their Adler-32 (RFC 1950)."""
+    """That many zeros, compressed as a section; with their Adler-32 (RFC 1950)."""
     check = struct.pack(">HH", size % 65521, 1)
     return struct.pack("<IIQQ", ELFCOMPRESS_ZLIB, 0, size, 1) + b"\x78\xda" + deflated_zeros(size) + check
 
 
 def zstd(*parts):
-    """A section of bytes and of (byte, n), which is it n times: of 128 KiB there are four bytes (RFC 8878)."""
+    """A section of bytes and of (byte, n), n times the byte: 128 KiB of it take four bytes (RFC 8878)."""
     blocks, size = [], 0
     for part in parts:
         kind, value, n = (ZSTD_REPEATED, bytes([part[0]]), part[1]) if isinstance(part, tuple) else (0, part, len(part))
@@ -142,18 +142,18 @@ def zstd(*parts):
             blocks.append((now << 3 | kind << 1, value if kind else value[:now]))
             value, n = value if kind else value[now:], n - now
     blocks[-1] = (blocks[-1][0] | ZSTD_LAST, blocks[-1][1])
-    frame = struct.pack("<IBQ", 0xFD2FB528, 0xE0, size)  # one segment, and its size
+    frame = struct.pack("<IBQ", 0xFD2FB528, 0xE0, size)  # a single segment, with its content size
     return (struct.pack("<IIQQ", ELFCOMPRESS_ZSTD, 0, size, 1) + frame +
             b"".join(struct.pack("<I", header)[:3] + value for header, value in blocks))
 
 
 def zstd_bomb(size):
-    """So many zeros, of which 128 KiB take four bytes."""
+    """That many zeros; 128 KiB of them take four bytes."""
     return zstd((0, size))
 
 
 def lines_bomb(data, n):
-    """A line program that makes so many rows of the same code."""
+    """A line program that makes that many rows for the same code."""
     section = _named(data, b".debug_line")
     lines = data[section[4]:][:section[5]]
     begin = lines.index(SET_ADDRESS) + len(SET_ADDRESS) + 8
@@ -163,7 +163,7 @@ def lines_bomb(data, n):
 
 
 def zlib_lie(size):
-    """A section that says that it becomes so large."""
+    """A section whose header claims this size."""
     return struct.pack("<IIQQ", ELFCOMPRESS_ZLIB, 0, size, 1) + zlib.compress(b"lie")
 
 
@@ -174,7 +174,7 @@ def xz_bomb(size):
 
 
 def gzip_bomb(size):
-    """A file that libdwfl would take for a compressed ELF file, on whole pages."""
+    """An ELF file, compressed as libdwfl accepts it, padded to whole pages."""
     check = 0
     for _ in range(size // MIB):
         check = zlib.crc32(bytes(MIB), check)

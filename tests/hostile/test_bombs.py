@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """
-Programs that want more of what all share than they are due, memory and time, beside one that does
-not: that one's samples are all there, no stage grows, the recording ends, and what the others have
-lost is named.
+Hostile programs take more memory and time than their share, beside a good program: all samples of the
+good one are recorded, no stage grows, the recording ends, and losses of the others are reported.
 """
 import os
 import subprocess
@@ -19,7 +18,7 @@ STAGES = "perf-source", "live-unwinder", "symbolizer", "capture-sink"
 SECONDS = "3"
 NOBODY = 65534
 LOST_MAX = 0.03
-GOOD_MIN = 100  # samples of the good program that its stacks are judged by: it shares the CPUs with all others
+GOOD_MIN = 100  # samples of the good program needed to judge its stacks: it shares the CPUs with all others
 
 
 class Bombs(pipeline.MachineTest):
@@ -31,8 +30,8 @@ class Bombs(pipeline.MachineTest):
 
     def start_bomb(self, *command, n=1, niceness=19):
         """
-        Another user's, who is killed in the end. That many want the CPU, too, is not meant here: it is nice, but not
-        before it is ready, which would be never on a busy machine.
+        Starts a program as another user; it is killed at the end. CPU contention is not the topic, so the program is
+        niced, but only once it is ready: niced earlier, it would never be ready on a busy machine.
         """
         program = pipeline.readable_copy(command[0], self.directory)
         processes = []
@@ -57,7 +56,7 @@ class Bombs(pipeline.MachineTest):
                 path.unlink()
 
     def record_all(self):
-        """What the stages have counted, and all stacks; the good program's are all there."""
+        """Returns the stages' statistics and all stacks; the good program's are complete."""
         self.run_well(self.source("-a", "-d", SECONDS), self.stage("live-unwinder", "-q"),
                       self.stage("symbolizer", "-q"), ["tee", self.stream],
                       self.stage("capture-sink", "-q", "-f", "folded", self.folded))
@@ -76,7 +75,7 @@ class Bombs(pipeline.MachineTest):
 
 
 class Maps(Bombs):
-    """What JIT compilers tell."""
+    """Perf maps and jitdumps."""
 
     def check(self, *how, n=1):
         self.start_bomb(PROGRAMS / "telling", *how, "60", n=n)
@@ -89,11 +88,11 @@ class Maps(Bombs):
     def test_a_map_of_500_megabytes(self):
         self.assert_not_all_was_read(self.check("lines", "500"))
 
-    def test_a_map_that_is_replaced_all_the_time(self):
+    def test_a_map_that_is_constantly_replaced(self):
         self.assert_not_all_was_read(self.check("replaced", "300"))
 
-    def test_a_map_that_is_cut_and_grows_all_the_time(self):
-        """Whether there is much of it when it is read is chance."""
+    def test_a_map_that_is_constantly_cut_and_grows(self):
+        """Whether much of the map is there when it is read is chance."""
         self.check("cut", "500")
 
     def test_lines_of_a_megabyte(self):
@@ -110,7 +109,7 @@ class Maps(Bombs):
 
 
 class Mappings(Bombs):
-    """What is mapped, by how many processes."""
+    """Many mappings, of many processes."""
 
     def check(self, kind, n, what, k, **bomb):
         files = self.directory / "files"
@@ -122,7 +121,7 @@ class Mappings(Bombs):
         return stats, stacks
 
     def assert_bytes_less(self, stats, n):
-        """What travels is what is mapped, not once for each process."""
+        """Shared mappings are written once, not once per process."""
         self.assertLess(stats["perf-source"]["bytes_out"], n)
 
     def test_processes_that_share_60000_mappings(self):
@@ -139,8 +138,8 @@ class Mappings(Bombs):
 
     def test_forks_with_60000_anonymous_mappings(self):
         """
-        Each has a place of its own in each piece: they are given up, and named. A fork has its memory locked, and is to
-        come to its end while it is recorded.
+        Each fork has its own locations in each anonymous mapping, so the processes reach the mapping limit, which is
+        counted. A fork has locked memory and must finish during the recording, so it is not niced.
         """
         stats, stacks = self.check("anonymous", 60000, "forks", 30, niceness=0)
         self.assert_bytes_less(stats, 200 << 20)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """
-Programs that mean harm, one after the other beside one that does not: that one's stacks stay whole,
-every stage ends well and stays small, and what people see is clean.
+Hostile programs run one after the other beside a good one: the good program's stacks stay complete, every
+stage exits well and stays small, and displayed output is clean.
 """
 import itertools
 import os
@@ -22,13 +22,13 @@ CHAIN_SOURCE = Path(__file__).resolve().parents[1] / "programs" / "chain.c"
 EMBED_IMAGES = pipeline.BUILD / "tests" / "data" / "embed-images"
 STAGES = "perf-source", "live-unwinder", "symbolizer", "capture-sink"
 SECONDS = "2.5"  # of a recording
-BRIEF = "0.3"  # CPU seconds of a hostile program; it is started again while there is time
-INTACT = 0.99  # of the good program's stacks
-GOOD_MIN = 100  # of them, to judge by: it shares the CPUs with all others
+BRIEF = "0.3"  # CPU seconds of a hostile program; it is restarted while there is time
+INTACT = 0.99  # share of the good program's stacks
+GOOD_MIN = 100  # minimum number of them to judge by: it shares the CPUs with all others
 GIGABYTES = 2 << 30
 KNOWN = ["main", "outer", "middle", "inner"]
-BELOW_MAIN = 3  # _start and two functions of libc, which have names where its symbols are
-# Of each program of bad frames: its function, how a stack in it has to end, and frames at most.
+BELOW_MAIN = 3  # _start and two functions of libc, which have names if its symbols are installed
+# For each program of bad frames: its function, the required end reason, and the maximum of frames.
 BAD_FRAMES = {
     "own-return": ("own_return", "[frame-limit]", 512),
     "each-other": ("each_other", "[frame-limit]", 512),
@@ -41,7 +41,7 @@ HOSTILE_NAME = b"\x1b[31m;in\nner 7\x07<script>\xff\xfe\r\x9b2J\xe2\x80\xae</scr
 
 
 def is_intact(names):
-    """Whether a stack of chain.c is one that it can have, from its outermost frame to its innermost."""
+    """Whether a stack of chain.c is possible, from its outermost frame to its innermost."""
     side = streams.user_side(names)
     inner = side[BELOW_MAIN + 2:]
     return (side[:1] == ["_start"] and side[BELOW_MAIN:BELOW_MAIN + 2] == KNOWN[:2]
@@ -55,7 +55,7 @@ class Hostile(pipeline.MachineTest):
         self.stream = self.directory / "all.stream"
 
     def pipe(self):
-        """Everything goes through all stages, and is kept as a stream, too."""
+        """Starts all stages, and keeps their output as a stream, too."""
         source = self.source("-a", "-d", SECONDS)
         return self.start(source, self.stage("live-unwinder"), self.stage("symbolizer"),
                           ["tee", self.stream],
@@ -63,7 +63,7 @@ class Hostile(pipeline.MachineTest):
                                      self.directory / "all.syscap"))
 
     def beside(self, *command, **options):
-        """Records all, with a hostile program that is started again and again."""
+        """Records all processes while a hostile program is restarted again and again."""
         started = self.pipe()
         n = 0
         while started.processes[0].poll() is None:
@@ -73,7 +73,7 @@ class Hostile(pipeline.MachineTest):
         return self.judge(started)
 
     def judge(self, started):
-        """What must hold whoever is hostile; all stacks."""
+        """Checks what must hold beside any hostile program; returns all stacks."""
         for ended in started.end():
             self.assertEqual(ended.status, 0, ended)
         self.assert_stats_add_up(*STAGES)
@@ -92,13 +92,13 @@ class Hostile(pipeline.MachineTest):
         return stacks
 
     def of(self, stacks, name):
-        """Stacks of threads of a name."""
+        """Stacks of threads with that name."""
         found = [(names, n) for names, n in stacks if names[0] == name]
         self.assertTrue(found, f"{name} was never sampled")
         return found
 
     def made(self, name, data):
-        """A program of those bytes."""
+        """A program file with these bytes."""
         path = self.directory / name
         path.write_bytes(data)
         path.chmod(0o755)
@@ -112,11 +112,11 @@ class Hostile(pipeline.MachineTest):
                 there = sum(n for names, n in inside if names[1] == end)
                 self.assertGreater(there, 0.95 * sum(n for _, n in inside))
                 for names, _ in inside:
-                    # Beside its loop there is no place that could be returned to.
+                    # Outside its loop no address is a possible return address.
                     self.assertIn(names[1], (end, "[bad-unwind-info]"), names[:9])
                     self.assertLessEqual(len(streams.user_side(names)) - 1, n_frames_max, names[:9])
 
-    def test_a_library_that_is_rewritten_all_the_time(self):
+    def test_a_library_that_is_constantly_rewritten(self):
         for how in ("truncate", "garbage"):
             with self.subTest(how):
                 library = self.made("library.so", (PROGRAMS / "libspin-library.so").read_bytes())
@@ -137,7 +137,7 @@ class Hostile(pipeline.MachineTest):
         stacks = self.beside(PROGRAMS / "mapped-code", bomb, str(len(data)), "1", BRIEF)
         self.of(stacks, "mapped-code")
 
-    def test_sections_that_become_gigabytes(self):
+    def test_sections_that_inflate_to_gigabytes(self):
         chain = pipeline.CHAIN.read_bytes()
         compressed = elf_made.SHF_COMPRESSED
         bomb = elf_made.zlib_bomb(1 << 30)
@@ -153,7 +153,7 @@ class Hostile(pipeline.MachineTest):
                 self.of(stacks, name)
 
     def alone(self, program, *ways, engine="auto"):
-        """Records it without a sandbox, which would refuse the memory. What the stages have counted."""
+        """Records it without a sandbox, which would limit the memory; returns the stages' statistics."""
         self.run_well(self.source("--", program, "once", BRIEF), *ways,
                       self.stage("live-unwinder", "-q", "--no-cache", f"--engine={engine}", "--sandbox=off"),
                       self.stage("symbolizer", "-q", "--sandbox=off"),
@@ -161,8 +161,8 @@ class Hostile(pipeline.MachineTest):
         self.assert_memory_is_bounded(*STAGES)
         return {name: self.stats(name) for name in STAGES}
 
-    def test_call_frames_that_become_gigabytes(self):
-        """elfutils is asked of code that has none, of a file and in a stream."""
+    def test_call_frames_that_inflate_to_gigabytes(self):
+        """elfutils looks for unwind information of code that has none, in a file and in a stream."""
         data = (PROGRAMS / "no-frames").read_bytes()
         bombs = elf_made.zlib_bomb(GIGABYTES), elf_made.zstd_bomb(GIGABYTES)
         for section, bomb, way in itertools.product((b".debug_frame", b".debug_line"), bombs, ([], [[EMBED_IMAGES]])):
@@ -172,7 +172,7 @@ class Hostile(pipeline.MachineTest):
                 stacks = stats["live-unwinder"]["stacks"]
                 self.assertGreater(stacks["no-unwind-info"] + stacks["image-unavailable"], 0)
 
-    def test_tables_and_code_that_become_gigabytes(self):
+    def test_tables_and_code_that_inflate_to_gigabytes(self):
         for section in (b".strtab", b".shstrtab", b".symtab", b".dynstr", b".eh_frame", b".plt", b".note.gnu.build-id"):
             with self.subTest(section):
                 data = elf_made.with_compressed(pipeline.CHAIN.read_bytes(), section, elf_made.zstd_bomb(GIGABYTES))
@@ -182,18 +182,18 @@ class Hostile(pipeline.MachineTest):
                 stats = self.alone(elf_made.with_sparse_section(hole, section, GIGABYTES))
                 self.assertGreater(stats["symbolizer"]["images"]["too-large-sections"], 0)
 
-    def test_debug_information_that_becomes_gigabytes(self):
+    def test_debug_information_that_inflates_to_gigabytes(self):
         data = pipeline.CHAIN.read_bytes()
         for section, content in {
                 b".debug_info": elf_made.zstd_bomb(GIGABYTES // 2 - (4 << 20)),
-                b".debug_str": elf_made.zstd_bomb(446 << 20),  # of the 448 MiB that one may have
+                b".debug_str": elf_made.zstd_bomb(446 << 20),  # of the limit of 448 MiB per section
                 b".debug_line": elf_made.lines_bomb(data, 255 << 20),
         }.items():
             with self.subTest(section):
                 self.alone(self.made("debug", elf_made.with_compressed(data, section, content)))
 
     def test_compressed_sections_that_are_holes(self):
-        """What they would become is not even looked for."""
+        """Their decompressed size is not even looked up."""
         data = (PROGRAMS / "no-frames").read_bytes()
         for section, flags in ((b".debug_info", elf_made.SHF_COMPRESSED),
                                (b".debug_frame", elf_made.SHF_COMPRESSED), (b".zdebug_info", 0)):
@@ -215,8 +215,8 @@ class Hostile(pipeline.MachineTest):
                 elf_made.with_sparse_section(dwo, section, GIGABYTES)
                 self.assertEqual(self.alone(program)["symbolizer"]["refused"], {"symbols": 1})
 
-    def test_perf_maps_that_become_gigabytes(self):
-        """Those of a few processes, as large as each may be; one that is small keeps its names."""
+    def test_perf_maps_of_gigabytes(self):
+        """Maps of a few processes, each of the maximum size; a small one keeps its names."""
         large = self.directory / "map"
         large.write_text("".join(f"{i % 999:x} {1 + i % 77:x} {'n' * 50}\n" for i in range(1000000)))
         spin = f'{JIT_SPIN} map prompt apart /tmp 36 memory'
@@ -229,7 +229,7 @@ class Hostile(pipeline.MachineTest):
                       self.stage("capture-sink", "-q", "-f", "folded", self.directory / "out.folded"))
         stats = self.stats("symbolizer")
         self.assertEqual(stats["jit"]["perf-maps"], MANY_MAPS + 1)
-        # There is neither room nor time for all of them.
+        # The limits of size and time do not allow all of them.
         self.assertGreater(stats["jit"].get("too-large", 0) + stats.get("refused", {}).get("perf-map-bytes", 0), 0)
         self.assert_memory_is_bounded("symbolizer")
         self.assertRegex((self.directory / "out.folded").read_text(), r";made-[0-9]+_\[f\]_\[j\]")
@@ -242,14 +242,14 @@ class Hostile(pipeline.MachineTest):
         data = elf_made.with_build_id(pipeline.CHAIN.read_bytes(), b"/../../../etc/passwd")
         self.of(self.beside(self.made("build-id", data), "once", BRIEF), "build-id")
 
-    def test_names_of_symbols_that_do_something(self):
+    def test_symbol_names_with_escape_sequences(self):
         renamed = {b"inner": HOSTILE_NAME, b"middle": b"m" * (1 << 20)}
         data = elf_made.with_symbol_names(pipeline.CHAIN.read_bytes(), renamed)
         stacks = self.of(self.beside(self.made("symbols", data), "once", BRIEF), "symbols")
         self.assertTrue(any("script" in names[-1] for names, _ in stacks), stacks)
         self.assert_clean_everywhere()
 
-    def test_names_of_threads_and_files_that_do_something(self):
+    def test_thread_and_file_names_with_escape_sequences(self):
         directory = os.fsencode(self.directory) + b"/\x1b]0;title\x07;\n\xff"
         os.mkdir(directory)
         program = directory + b"/\x1b[2J na\nmes"
@@ -259,7 +259,7 @@ class Hostile(pipeline.MachineTest):
         self.assert_clean_everywhere()
 
     def assert_clean_everywhere(self):
-        """Of what was recorded, in everything that people and other programs see."""
+        """The recording is clean in everything that is displayed or read by other programs."""
         for format_ in ("html", "syscap", "speedscope.json", "firefox.json"):
             out = self.directory / f"out.{format_}"
             self.run_on(self.stream, self.stage("capture-sink", "-q", "--force", out))
@@ -283,7 +283,7 @@ class Hostile(pipeline.MachineTest):
             self.assertFalse(any("forged" in name for name in names[1:]
                                  if "forged-names" not in name), names)
 
-    def test_a_perf_map_that_is_a_fifo_or_anothers(self):
+    def test_a_perf_map_that_is_a_fifo_or_of_another_user(self):
         started = self.pipe()
         kind = 0
         while started.processes[0].poll() is None:
@@ -312,14 +312,14 @@ class Hostile(pipeline.MachineTest):
         self.assertLessEqual({names[1] for names, _ in deep}, {"[stack-truncated]", "[frame-limit]"})
 
     def test_very_many_files(self):
-        """Thousands of files that are mapped, sampled, and gone."""
+        """Thousands of files that are mapped, sampled, and deleted."""
         code = PROGRAMS / "mapped-code"
         script = (f'for i in $(seq 300); do cp "{pipeline.CHAIN}" "$0/f$i"; '
                   f'"{code}" "$0/f$i" 0 1 0.002; rm "$0/f$i"; done')
         self.beside("sh", "-c", script, self.directory)
 
     def test_another_file_at_its_path(self):
-        """In a mount namespace of its own: what the path means outside must not give the names."""
+        """In a separate mount namespace: the file at that path outside must not give the names."""
         outside = self.made("program", pipeline.CHAIN.read_bytes())
         inside = self.made("inside", elf_made.with_symbol_names(
             pipeline.CHAIN.read_bytes(), {b"inner": b"inside"}))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """
-Programs that make the kernel tell of one thing over and over, as another user, beside a good program:
-its samples are there, with whole stacks, and what is not told one by one is named.
+Programs of another user trigger one kind of kernel event over and over, beside a good program: its samples
+are recorded, with complete stacks, and events not recorded one by one are counted and reported.
 """
 import os
 import subprocess
@@ -20,18 +20,18 @@ GOOD = f"good-{os.getpid()}"
 STAGES = "perf-source", "live-unwinder", "symbolizer", "capture-sink"
 N_PROCESSES = "4"
 SECONDS = "2.5"  # of a recording
-LOST = 0.03  # of all samples, at most
+LOST = 0.03  # maximum share of all samples
 NICENESS = -10
 SMALL_RING = 128 << 10
 
 
 def niceness(pid):
-    """Of a process's main thread: proc_pid_stat(5), field 19."""
+    """Niceness of a process's main thread: proc_pid_stat(5), field 19."""
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[16])
 
 
 def child_of(process, name):
-    """The PID of a child of that name; None: it has none."""
+    """The PID of a child with that name; None: there is none."""
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     return next((pid for pid in children if Path(f"/proc/{pid}/comm").read_text().strip() == name), None)
 
@@ -40,21 +40,21 @@ class Storms(pipeline.MachineTest):
     def setUp(self):
         super().setUp()
         self.program = pipeline.readable_copy(STORM, self.directory)
-        good = self.directory / GOOD  # no other test's
+        good = self.directory / GOOD  # a name that no other test uses
         good.write_bytes(pipeline.CHAIN.read_bytes())
         good.chmod(0o755)
         self.good = good
         self.stream = self.directory / "all.stream"
 
     def storm(self, what, seconds=60):
-        """In our session: others have their share of the CPUs, whatever our priority (sched(7), autogroups)."""
+        """Runs it in our session: every session has its share of the CPUs at any priority (sched(7), autogroups)."""
         storm = subprocess.Popen([*pipeline.NOBODY, self.program, what, str(seconds), N_PROCESSES],
                                  **pipeline.in_group(0))
         self.addCleanup(storm.wait)
         self.addCleanup(subprocess.run, ["kill", "-KILL", "--", f"-{storm.pid}"], check=True)
 
     def record(self, *options):
-        """The folded stacks of the good program, and all sample counts of the source."""
+        """The folded stacks of the good program, and all statistics of the source."""
         folded = self.directory / "all.folded"
         started = self.start(self.source("-a", "-d", SECONDS, *options), self.stage("live-unwinder"),
                              self.stage("symbolizer"), ["tee", self.stream],
@@ -69,7 +69,7 @@ class Storms(pipeline.MachineTest):
         return stacks, self.stats("perf-source")
 
     def assert_none_is_wrong(self, stacks):
-        """What is called complete is true."""
+        """Stacks marked complete are correct."""
         wrong = [names for names, _ in stacks if not names[1].startswith("[") and not is_intact(names)]
         self.assertFalse(wrong)
 
@@ -82,8 +82,8 @@ class Storms(pipeline.MachineTest):
         told = b"too often to record each change" in self.stream.read_bytes()
         self.assertEqual(told, sum(stats.get("over-budget", {}).values()) > 0)
 
-    def test_where_mappings_are_lost_nobody_is_sure(self):
-        """Rings are so small that they are lost."""
+    def test_stacks_after_lost_mappings_are_not_complete(self):
+        """Small rings lose mapping records."""
         self.start([self.good, "once", "1000000"])
         self.storm("turns")
         stacks, stats = self.record("-m", str(SMALL_RING), "-s", "1024")
@@ -91,7 +91,7 @@ class Storms(pipeline.MachineTest):
         self.assertGreater(self.stats("live-unwinder")["stacks"]["mappings-lost"], 0)
         self.assert_none_is_wrong(stacks)
 
-    def test_a_live_pipeline_has_priority_and_nobody_else(self):
+    def test_only_a_live_pipeline_has_priority(self):
         raw = self.directory / "raw.stream"
         started = self.start(self.source("--", pipeline.CHAIN, "once", "1"), ["tee", raw],
                              self.stage("live-unwinder"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Streams that mean harm cost no stage more than a limit, in memory and time, that grows with their length alone."""
+"""Hostile streams cost no stage more memory and time than a limit that grows only with the stream's length."""
 import resource
 import shutil
 import struct
@@ -13,13 +13,13 @@ import elf_made  # noqa: E402
 import made  # noqa: E402
 import pipeline  # noqa: E402
 
-ADDRESSES_MAX = 4 << 30  # bytes: what is reserved and never touched counts, too
+ADDRESSES_MAX = 4 << 30  # bytes, including reserved memory that is never touched
 SECONDS_A_MEGABYTE = 10  # of CPU: 10 µs a byte
 SHORT = 1_000_000
-# Those that were found to be worst, in their whole length.
+# The worst of them, in full length.
 WORST = ("heaps-that-end-beside-many-blocks", "heaps-of-one-block", "a-heap-at-the-end-of-time",
          "inlined-calls-in-deep-stacks", "one-file-as-many-images")
-N_COPIES, STRINGS = 60, 20 << 20  # bytes of names: together more than a stage may have
+N_COPIES, STRINGS = 60, 20 << 20  # bytes of names: together more than a stage may use
 
 
 class Streams(pipeline.PipelineTest):
@@ -31,7 +31,7 @@ class Streams(pipeline.PipelineTest):
         return apply
 
     def run_limited(self, stream, name, *arguments, out=None):
-        """One stage, which must come to its end within its limits."""
+        """Runs one stage, which must exit within its limits."""
         command = self.stage(name, *arguments)
         size = stream.stat().st_size
         with stream.open("rb") as stdin, (out or Path("/dev/null")).open("wb") as stdout:
@@ -56,7 +56,7 @@ class Streams(pipeline.PipelineTest):
         path.write_bytes(bad_streams.made_of(name, size))
         return path
 
-    def test_each(self):
+    def test_each_stream(self):
         for name in bad_streams.ALL:
             with self.subTest(name):
                 self.run_all(self.write(name, bad_streams.SIZE if name in WORST else SHORT))
@@ -70,7 +70,7 @@ class Streams(pipeline.PipelineTest):
                 self.assertIn(done.returncode, (0, 1))
 
     def test_copies_of_a_large_file(self):
-        """Each is another one, and what is kept of all has one limit."""
+        """Each copy is another image, and all cached data has one limit."""
         source = pipeline.program("frame-dump")
         records = [made.process()]
         for i in range(1, N_COPIES + 1):
@@ -85,7 +85,7 @@ class Streams(pipeline.PipelineTest):
 
 
 def text_of(path):
-    """Where the first executable segment of an ELF file lies in it."""
+    """File offset of the first executable segment of an ELF file."""
     data = path.read_bytes()[:4096]
     at, size, n = struct.unpack_from("<Q", data, 32)[0], *struct.unpack_from("<HH", data, 54)
     for i in range(n):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """
-A program of any user lies on a file system that does not answer. A recording of the whole machine
-ends in time, the program beside it keeps its stacks, and of the one in question is told what is missing.
+A program lies on an ordinary user's file system that does not answer. A recording of the whole machine ends
+in time, a good program beside it keeps its stacks, and missing images of the former are reported.
 """
 import os
 import subprocess
@@ -26,7 +26,7 @@ class Unanswered(pipeline.RecordingTest):
         super().setUp()
         self.directory.chmod(0o755)
         self.device = self.directory / "fuse"
-        os.mknod(self.device, 0o666 | 0o020000, FUSE)  # open to all, as udev makes it
+        os.mknod(self.device, 0o666 | 0o020000, FUSE)  # accessible to all, as udev makes it
         self.device.chmod(0o666)
         mounts = self.directory / "mounts"
         mounts.mkdir()
@@ -51,7 +51,7 @@ class Unanswered(pipeline.RecordingTest):
         return process
 
     def record(self, *what):
-        """Stacks of the program in question, and of the good one; all stages must have ended."""
+        """Stacks of the program in question, and of the good one; all stages must have exited."""
         unanswered = [self.run_unanswered(each, "60") for each in what]
         good = subprocess.Popen([self.good, "once", "60"], stdin=subprocess.DEVNULL)
         self.addCleanup(good.wait)
@@ -64,7 +64,7 @@ class Unanswered(pipeline.RecordingTest):
         try:
             for stage in started.processes:
                 stage.wait(2 * pipeline.PATIENCE_S)
-        finally:  # a thread of the image server waits for as long as they live
+        finally:  # a thread of the image server waits until they exit
             for process in unanswered:
                 process.kill()
         ended = started.end()
@@ -84,10 +84,10 @@ class Unanswered(pipeline.RecordingTest):
     def assert_is_stopped_by(self, what):
         stacks, good = self.record(what)
         told = sum(n for names, n in stacks if "[image-unavailable]" in names)
-        self.assertGreater(told, 0.9 * sum(n for _, n in stacks), stacks)  # but for where it begins
+        self.assertGreater(told, 0.9 * sum(n for _, n in stacks), stacks)  # except before the program's image is mapped
         self.assert_good_is_whole(good)
 
-    def test_of_one_that_answers_there_are_copies(self):
+    def test_a_file_system_that_answers_is_copied(self):
         stacks, good = self.record("nothing")
         self.assertTrue(any(names[-4:] == CHAIN for names, _ in stacks), stacks)
         self.assert_good_is_whole(good)
@@ -104,7 +104,7 @@ class Unanswered(pipeline.RecordingTest):
     def test_a_read_is_answered_late(self):
         self.assert_good_is_whole(self.record("late")[1])
 
-    def test_what_the_file_system_is_is_not_answered(self):
+    def test_statfs_is_not_answered(self):
         self.assert_good_is_whole(self.record("statfs")[1])
 
     def test_a_perf_map_is_not_answered(self):

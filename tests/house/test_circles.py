@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""No file calls what is above it: between object files, calls of functions make no circle."""
+"""Calls between object files form no cycle."""
 import os
 import re
 import subprocess
@@ -16,13 +16,13 @@ DEFINES, USES = set("TDBRVWC"), set("U")
 
 
 def libraries():
-    """Those of programs: what is made from their rooms."""
+    """Static libraries of programs, not of tests."""
     return [path for path in sorted(BUILD.rglob("lib*.a"))
             if path.relative_to(BUILD).parts[0] not in ("tests", "elfutils")]
 
 
 def calls():
-    """{object file: those that it uses something of}"""
+    """{object file: object files whose symbols it uses}"""
     defined, used = {}, defaultdict(set)
     for library in libraries():
         listed = subprocess.run(["nm", "-A", "--extern-only", library], text=True, capture_output=True, check=True)
@@ -39,7 +39,7 @@ def calls():
 
 
 class Circles(unittest.TestCase):
-    def test_files_call_each_other_in_no_circle(self):
+    def test_calls_between_files_form_no_cycle(self):
         graph = calls()
         self.assertGreater(len(graph), 100)
         self.assertIsNone(circle_in(graph))

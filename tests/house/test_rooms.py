@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The law between rooms: a room includes what its meson.build says that it may ("# May include: …."), and no other."""
+"""A room includes only the rooms that its meson.build allows ("# May include: ….")."""
 import re
 import sys
 import unittest
@@ -7,7 +7,7 @@ from collections import defaultdict
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[2]
-FILES_MAX = 45  # of a room, tests aside
+FILES_MAX = 45  # per room, without tests
 INCLUDE = re.compile(r'^\s*#\s*include "([^"]+)"', re.M)
 STRUCT = re.compile(r"^(?:static )?(?:const )?struct (\w+)\s*\{", re.M)
 LAW = re.compile(r"^# May include: (.*)\.$", re.M)
@@ -19,7 +19,7 @@ def is_test(path):
 
 
 def sources():
-    """All that is compiled into programs."""
+    """All sources that are compiled into programs."""
     tops = sorted({path.parent for path in TOP.glob("*/meson.build")} - {TOP / "tests", TOP / "docs", TOP / "packaging"})
     return [path for top in tops for path in sorted(top.rglob("*")) if path.suffix in (".c", ".h", ".def")]
 
@@ -29,10 +29,10 @@ def room_of(path):
 
 
 def law_of(room):
-    """The rooms that a room may include files of; its own is always among them."""
+    """The rooms whose files a room may include, always including itself."""
     law = LAW.search((TOP / room / "meson.build").read_text())
     if not law:
-        raise AssertionError(f"{room}/meson.build does not say what {room} may include")
+        raise AssertionError(f"{room}/meson.build does not declare what {room} may include")
     top = Path(room).parts[0]
     allowed = {room}
     for name in law[1].split(", "):
@@ -44,7 +44,7 @@ def law_of(room):
 
 
 def circle_in(graph):
-    """A path that ends where it began, or nothing."""
+    """A path that ends where it began; None: there is no cycle."""
     done, on_path = set(), []
 
     def visit(node):
@@ -69,7 +69,7 @@ class Rooms(unittest.TestCase):
             for name in INCLUDE.findall(path.read_text()):
                 yield path, TOP / name
 
-    def test_includes_keep_the_law(self):
+    def test_includes_are_allowed(self):
         laws = {room: law_of(room) for room in {room_of(path) for path in self.sources}}
         broken = [f"{path.relative_to(TOP)}: {other.relative_to(TOP)}" for path, other in self.includes()
                   if room_of(other) not in laws[room_of(path)]]
@@ -78,18 +78,18 @@ class Rooms(unittest.TestCase):
     def test_every_include_is_named_from_the_top(self):
         self.assertEqual([f"{path}: {other}" for path, other in self.includes() if not other.is_file()], [])
 
-    def test_the_law_has_no_circle(self):
+    def test_allowed_includes_form_no_cycle(self):
         rooms = {room_of(path) for path in self.sources}
         graph = {room: (law_of(room) & rooms) - {room} for room in rooms}
         self.assertIsNone(circle_in(graph))
 
-    def test_no_room_is_crowded(self):
+    def test_rooms_have_few_files(self):
         rooms = defaultdict(int)
         for path in self.sources:
             rooms[room_of(path)] += 1
         self.assertEqual({room: n for room, n in rooms.items() if n > FILES_MAX}, {})
 
-    def test_no_two_structs_have_one_name(self):
+    def test_struct_names_are_unique(self):
         defined = defaultdict(list)
         for path in self.sources:
             for name in STRUCT.findall(path.read_text()):

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """
-What a recorded stream says of its samples, read by nothing but docs/protocol.md, which tells the layout of each record:
+The samples of a recorded stream, accounted for by a reader that knows only docs/protocol.md, which gives the
+layout of each record:
 
     accounts.py docs/protocol.md < stream
 
-As JSON: how many samples are present, lost and left out, and whether each stage's account adds up with the one before it.
+Prints as JSON: how many samples are present, lost and left out, and whether each stage's account is consistent
+with the one before it.
 """
 import json
 import re
@@ -16,7 +18,7 @@ HEADER = struct.Struct("<IHH")
 RECORD = re.compile(r"^### (\w+) \((\d+)\)$(.*?)(?=^##)", re.MULTILINE | re.DOTALL)
 FIELD = re.compile(r"^\| (\w+) \| ([\w ]+) \| (.*?) \| (.*) \|$", re.MULTILINE)
 ITEM_SIZE = {"addresses": 8, "frames": 16, "totals": 16, "values": 16}
-LOST = "kernel-lost"  # of "dropped": what the kernel had no room for; all else is left out
+LOST = "kernel-lost"  # of "dropped": what the kernel had no room for; everything else is left out
 
 
 def read_layout(protocol):
@@ -27,7 +29,7 @@ def read_layout(protocol):
 
 
 def decode(fields, body):
-    """A record may end early, at a field that came later."""
+    """A record may end before a field that was added later."""
     found, at = {}, 0
     for name, kind, limit in fields:
         if at == len(body):

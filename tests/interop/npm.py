@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Packages of the npm registry that tests need: fetched once into the build tree, and checked."""
+"""Fetches npm packages that tests need, once into the build tree, and verifies them."""
 import base64
 import hashlib
 import io
@@ -13,7 +13,7 @@ from pathlib import Path
 REGISTRY = "https://registry.npmjs.org"
 TIMEOUT_S = 60
 
-# name: (version, integrity): what `npm view NAME@VERSION dist.integrity` says.
+# name: (version, integrity) as printed by `npm view NAME@VERSION dist.integrity`.
 PACKAGES = {
     "speedscope": (
         "1.25.0",
@@ -31,7 +31,7 @@ PACKAGES = {
 
 
 def fetch(name, directory):
-    """The directory of a package, below `directory`, which build directories may share."""
+    """Returns the directory of a package, below `directory`, which build directories may share."""
     version, integrity = PACKAGES[name]
     short = name.rpartition("/")[2]
     done = Path(directory) / f"{short}-{version}"
@@ -48,7 +48,7 @@ def fetch(name, directory):
     begun = done.with_name(done.name + ".tmp")
     shutil.rmtree(begun, ignore_errors=True)
     with tarfile.open(fileobj=io.BytesIO(data)) as package:
-        # Python 3.11.2 of Debian 12 has no filters; what it is, its hash has told.
+        # Python 3.11.2 of Debian 12 has no extraction filters; the hash was verified.
         package.extractall(begun, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
     inner = next(each for each in begun.iterdir() if each.is_dir())
     inner.rename(done)

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""OpenTelemetry's own description of profiles, as a class that reads them.
+"""Reads OTLP profiles by OpenTelemetry's own schema.
 
     /usr/bin/python3 otlp.py [--resources|--samples] DEB FILE.otlp
 
-prints {function: [self, total]} as JSON, or [{attributes, samples: {pid: n}}, …], or [{type, attributes, values}, …]. DEB is Debian's libopentelemetry-proto-dev: what protoc has
-made of the official .proto files holds their descriptors, as the literals of a C++ array.
+prints {function: [self, total]} as JSON, or [{attributes, samples: {pid: n}}, …], or
+[{type, attributes, values}, …]. DEB is Debian's libopentelemetry-proto-dev: the C++ code that protoc generated
+from the official .proto files contains their descriptors, as the literals of an array.
 """
 import json
 import re

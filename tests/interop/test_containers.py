@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Containers, made of namespaces and control groups as container runtimes make them, are told apart."""
+"""Containers made of namespaces and control groups, as container runtimes make them, are distinguished."""
 import contextlib
 import json
 import os
@@ -21,7 +21,7 @@ UNSHARED = ["unshare", "--pid", "--mount", "--uts", "--ipc", "--cgroup", "--fork
 
 
 def hierarchy():
-    """Where a hierarchy of control groups is mounted: version 2, else systemd's; None: neither."""
+    """Mount point of a control-group hierarchy: version 2, else systemd's; None: neither."""
     mounts = [line.split(" - ") for line in Path("/proc/self/mountinfo").read_text().splitlines()]
     for kind, option in ("cgroup2", ""), ("cgroup", "name=systemd"):
         for mount, system in mounts:
@@ -32,7 +32,7 @@ def hierarchy():
 
 @contextlib.contextmanager
 def groups():
-    """Paths of two control groups like those of Docker with systemd; they are empty again at the end."""
+    """Creates two control groups like those of Docker with systemd; they must be empty at the end."""
     root = hierarchy()
     made = []
     try:
@@ -61,7 +61,7 @@ class Containers(pipeline.RecordingTest):
         return self.start([*moved, *UNSHARED, *command])
 
     def pids_of(self, group, n):
-        """Of those who spin there, as the host knows them."""
+        """PIDs, on the host, of the processes that spin there."""
         def spinning():
             pids = [int(pid) for pid in (group / "cgroup.procs").read_text().split()]
             found = [pid for pid in pids if Path(f"/proc/{pid}/comm").read_text().strip() == "chain"]
@@ -69,7 +69,7 @@ class Containers(pipeline.RecordingTest):
         return pipeline.wait_for(spinning, "the container")
 
     def time_of(self, pids):
-        """ns of CPU that processes have had."""
+        """ns of CPU time of these processes."""
         return sum(int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) for pid in pids)
 
     def report(self, capture, *options):
@@ -85,7 +85,7 @@ class Containers(pipeline.RecordingTest):
             self.assertEqual(report["summary"]["looked_at"], whole[number])
             self.assertEqual([row["unit"] for row in report["cgroups"]], [f"docker-{number}.scope"])
         rates = [whole[number] / times[number] for number in IDS]
-        self.assertLess(max(rates), 1.3 * min(rates), "a container has samples for the time that it had")
+        self.assertLess(max(rates), 1.3 * min(rates), "samples of containers are proportional to their CPU time")
 
     def check_otlp(self, stream, pids, report):
         otlp = self.directory / "out.otlp"
@@ -105,9 +105,9 @@ class Containers(pipeline.RecordingTest):
             self.assertLessEqual(pids[row["container"]], {int(pid) for pid in found["samples"]})
         for pid in set().union(*pids.values()):
             where = [resource for resource in resources if str(pid) in resource["samples"]]
-            self.assertEqual(len(where), 1, "a process is of one resource, but for those who have moved")
+            self.assertEqual(len(where), 1, "a process that was not moved has one resource")
 
-    def test_containers_are_told_apart(self):
+    def test_containers_are_distinguished(self):
         stream, capture = self.directory / "all.stream", self.directory / "out.syscap"
         chain = pipeline.readable_copy(pipeline.CHAIN, self.directory)
         with groups() as paths:

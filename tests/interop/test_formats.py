@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Real readers open what capture-sink writes, and each function has the same samples in all formats.
+"""Real readers open capture-sink's files, and each function has the same samples in all formats.
 
-pprof is Go's own; OTLP is read by its official schema; the Firefox file by the Firefox Profiler's
-command line; speedscope's in test_page.py, as it needs a browser.
+pprof is read by Go's own tool; OTLP by its official schema; the Firefox file by the Firefox Profiler's
+command line; speedscope is in test_page.py, as it needs a browser.
 """
 import contextlib
 import json
@@ -69,7 +69,7 @@ class Formats(pipeline.RecordingTest):
             self.skipTest("go is not installed")
         done = subprocess.run(["go", "tool", "pprof", "-raw", self.files["pb.gz"]], text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True)
-        # Readers call the profile by its first mapping.
+        # Readers name the profile after its first mapping.
         self.assertIn(Path(self.command[0]).resolve().name, done.stdout.split("\nMappings\n")[1].splitlines()[0])
         return totals.of_pprof_raw(done.stdout)
 
@@ -109,7 +109,7 @@ class Formats(pipeline.RecordingTest):
         environment = dict(os.environ, HOME=str(self.directory))
 
         def is_loaded():
-            """It gives its daemon half a second to start, and asks to be called again if that was not enough."""
+            """The tool gives its daemon half a second to start, and must be called again if that was not enough."""
             first = ["nice", "-n", "-19"] if os.geteuid() == 0 else []
             done = subprocess.run([*first, node, program, "load", self.files["firefox.json"]], text=True,
                                   capture_output=True, env=environment)

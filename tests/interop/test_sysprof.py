@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The real Sysprof opens what we write: without a word on stderr, and with the right names.
+"""The real Sysprof opens our captures, without output on stderr, and with the right names.
 
 Sysprof's command line tools are fetched into the build tree by fetch-sysprof.
 """
@@ -83,21 +83,21 @@ class Sysprof(pipeline.RecordingTest):
         self.assertEqual(status, 0)
         return tree
 
-    def test_names_stand_in_the_right_order(self):
+    def test_names_are_in_the_right_order(self):
         self.record_capture("live-unwinder", "symbolizer")
         tree = self.cat()
         self.assertTrue(any(ends_with(path, CHAIN) for path in paths_of(tree)))
         self.assertIn(b'"stackpipe.state": "complete"', tree)
         self.assertIn(b'"stackpipe.lost": "0"', tree)
 
-    def test_sysprofs_strict_reader_takes_every_frame(self):
+    def test_sysprofs_strict_reader_accepts_every_frame(self):
         self.record_capture("live-unwinder", "symbolizer")
         status, merged, _ = sysprof("sysprof-cli", "--merge", self.capture, self.capture)
         self.assertEqual(status, 0)
         self.assertGreater(len(merged), self.capture.stat().st_size)
 
     def test_allocations(self):
-        """It has no tool that prints them: the strict reader takes each, and they are as many."""
+        """Sysprof has no tool that prints allocations: its strict reader accepts each, and their number is right."""
         self.run_well([pipeline.program("preload-source"), "--", sys.executable, "-c",
                        "print(len([str(i) * 100 for i in range(20000)]))"],
                       self.stage("live-unwinder"), self.stage("symbolizer"),
@@ -110,7 +110,7 @@ class Sysprof(pipeline.RecordingTest):
                          2 * count_frames(self.capture.read_bytes(), ALLOCATION))
 
     def paths_there(self):
-        """What Sysprof shows on another machine: a root directory with Sysprof in it alone."""
+        """The paths that Sysprof shows on another machine: a root directory that contains only Sysprof."""
         loader = "/" + str(next(SYSPROF.glob("usr/lib/*/ld-linux*.so.*")).relative_to(SYSPROF))
         with tempfile.TemporaryDirectory(dir=SYSPROF) as inside:
             Path(inside, "capture").write_bytes(self.capture.read_bytes())
@@ -124,13 +124,13 @@ class Sysprof(pipeline.RecordingTest):
         return paths_of(there.stdout)
 
     def record_for_elsewhere(self, *command):
-        """The paths of a recording, which are the same where its programs are not."""
+        """The paths of a recording, which are the same on a machine without its programs."""
         self.record_capture("live-unwinder", "symbolizer", of=["-F", "4999", "--", *command])
         here = paths_of(self.cat())
         self.assertEqual(self.paths_there(), here)
         return here
 
-    def test_the_binaries_need_not_be_there(self):
+    def test_the_binaries_are_not_needed(self):
         paths = self.record_for_elsewhere(*INTERPRETER)
         self.assertTrue(any("_PyEval_EvalFrameDefault" in path for path in paths))
 
@@ -140,8 +140,8 @@ class Sysprof(pipeline.RecordingTest):
 
     def test_jit_code_has_names(self):
         """
-        Some of them at one place, one after the other. Their code proves the frame pointer, unless
-        the sample comes before the code: then there is a mark.
+        Several functions occupy one address, one after the other. Their code proves the frame pointer, unless the
+        sample precedes the code's record: then the frame is marked.
         """
         paths = self.record_for_elsewhere(JIT_SPIN, "dump", "prompt", "same", self.directory, "20")
         called = {path[-1].removesuffix("_[j]").removesuffix("_[f]")
@@ -149,7 +149,7 @@ class Sysprof(pipeline.RecordingTest):
         self.assertLessEqual({f"made-{i}" for i in range(16)}, called)
 
     def test_each_incarnation_has_its_own_name(self):
-        """A shell that becomes another program: its samples keep the shell's name."""
+        """A shell executes another program: its samples keep the shell's name."""
         spin = "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done; "
         script = self.directory / "script"
         script.write_text(f"#!/bin/sh\n{spin} exec {SMALL}\n")
@@ -163,7 +163,7 @@ class Sysprof(pipeline.RecordingTest):
         self.assertTrue(all(re.fullmatch(r"small \(pid \d+\)", name) for name in inner), inner)
 
     def test_code_of_the_kernel_has_the_name_of_its_time(self):
-        """Programs that lay at one address after the other."""
+        """Kernel code that was at one address, one after the other."""
         stream = self.directory / "stream"
         stream.write_bytes(kernel_code.stream())
         self.run_on(stream, self.stage("symbolizer"),

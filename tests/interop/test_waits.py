@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is known of waits (what for, and who has ended them) is the same in all formats that can hold it."""
+"""The reasons and wakers of waits are the same in all formats that can hold them."""
 import json
 import re
 import shutil
@@ -17,13 +17,13 @@ pipeline.mount_tracefs()
 
 WAITS = pipeline.BUILD / "tests" / "pipeline" / "waits"
 SCHEMA = SOURCE.parent.parent / "build" / "interop" / "opentelemetry-proto.deb"
-WAITER = "for-pipe"  # a thread whose waits another one ends, by writing
+WAITER = "for-pipe"  # a thread whose waits end when another thread writes
 ROUNDS = "40"
 PREEMPTED = "the CPU (preempted)"
 
 
 def of_pprof(path):
-    """{(thread, what for, who has ended it): nanoseconds}, and the same of each of these functions."""
+    """{(thread, reason, waker): nanoseconds}; the next two functions return the same."""
     raw = subprocess.run(["go", "tool", "pprof", "-raw", path], text=True, capture_output=True, check=True).stdout
     types = re.search(r"(?m)^(samples/count.*)$", raw)[1].split()
     column = [each.split("[")[0] for each in types].index("off-cpu/nanoseconds")
@@ -85,7 +85,7 @@ class WaitsInFormats(pipeline.RecordingTest):
         return json.loads(done.stdout)
 
     def check(self, waits, slack_ns=0):
-        """What the report says of the thread is what a format does."""
+        """The report and a format agree about the thread."""
         report = self.report(self.stream)
         expected = {row["name"]: row["samples"] for row in report["waited_for"]}
         expected["preempted"] = expected.pop(PREEMPTED, 0)
@@ -111,10 +111,10 @@ class WaitsInFormats(pipeline.RecordingTest):
 
     def test_firefox_has_markers_and_all_views(self):
         path = self.written("firefox.json")
-        self.check(of_firefox(path), slack_ns=int(ROUNDS) * 5 * 2000)  # times there are of microseconds
+        self.check(of_firefox(path), slack_ns=int(ROUNDS) * 5 * 2000)  # its times are in microseconds
         profile = json.loads(path.read_text())
         views = {thread["name"]: thread["samples"] for thread in profile["threads"] if thread["name"].startswith(WAITER)}
-        # At its end it may wake the thread that joins it.
+        # When it exits it may wake the thread that joins it.
         self.assertEqual(set(views) - {f"{WAITER} (wakeups)"}, {WAITER, f"{WAITER} (off-cpu)", f"{WAITER} (wall-clock)"})
         self.assertEqual(views[WAITER]["length"] + views[f"{WAITER} (off-cpu)"]["length"],
                          views[f"{WAITER} (wall-clock)"]["length"])
@@ -129,7 +129,7 @@ class WaitsInFormats(pipeline.RecordingTest):
 
 
 class SampledWaitsInFormats(WaitsInFormats):
-    """All of them are shorter: what is told stands for others, too."""
+    """All waits are below the threshold: a recorded one also stands for others."""
     threshold_us = 20000
 
 

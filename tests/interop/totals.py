@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How many samples each function has, itself and in total, in the files of each format.
+"""The self and total samples of each function in a file of each format.
 
-Every function here returns {function: [self, total]}, with names as the symbolizer gave them.
+Every reader returns {function: [self, total]}, with the symbolizer's names.
 """
 import gzip
 import json
@@ -16,7 +16,7 @@ class Totals:
         self.found = defaultdict(lambda: [0, 0])
 
     def add(self, names, n=1):
-        """A stack, the outermost function first."""
+        """Adds a stack, outermost function first."""
         if names:
             self.found[names[-1]][0] += n
         for name in set(names):
@@ -59,7 +59,7 @@ def of_firefox(path):
 
 
 def of_pprof_raw(text):
-    """What `go tool pprof -raw` prints."""
+    """Reads the output of `go tool pprof -raw`."""
     totals, samples, locations, section = Totals(), [], {}, None
     location = None
     for line in text.splitlines():
@@ -84,7 +84,7 @@ def of_pprof_raw(text):
 
 
 def of_otlp(data):
-    """Of an official ProfilesData message, whose rules are checked on the way."""
+    """Reads an official ProfilesData message, and checks the format's rules on the way."""
     dictionary, totals = data.dictionary, Totals()
     tables = ["mapping_table", "location_table", "function_table", "link_table", "string_table",
               "attribute_table", "stack_table"]

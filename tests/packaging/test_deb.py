@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The Debian package on a machine that has nothing else: a bare root, of the release that built it."""
+"""The Debian package in an otherwise bare root of the release that built it."""
 import os
 import shutil
 import subprocess
@@ -14,11 +14,11 @@ import pipeline
 PROGRAMS = ("stackpipe", "perf-source", "perfdata-source", "preload-source", "capture-source",
             "live-unwinder", "symbolizer", "capture-sink", "frame-dump")
 UNIT = "stackpipe-record.service"
-# What a service manager takes, and something that runs for ever.
+# Packages that a service manager needs; and a command that runs forever.
 MORE_PACKAGES = "systemd,systemd-sysv,dbus,libcap2-bin,python3-minimal"
 BUSY = "while :; do :; done"
 PROFILER_CAPABILITIES = "cap_perfmon,cap_ipc_lock,cap_sys_ptrace,cap_syslog,cap_checkpoint_restore=ep"
-# In the machine: starts the service, lets it see a busy process, stops it, and says what came of it.
+# In the root: starts the service, lets it record a busy process, stops it, and writes the result.
 TRY_SERVICE = f"""#!/bin/sh
 timeout 300 sh -c '{BUSY}' &
 systemctl start {UNIT} || journalctl -u {UNIT}
@@ -90,7 +90,7 @@ class Package(pipeline.PipelineTest):
 
     @classmethod
     def command_inside(cls, *command):
-        """What the machine lends is mounted for the command alone: nobody else can remove it."""
+        """File systems of the host are mounted only while the command runs, in its own namespace."""
         return ["unshare", "--mount", "sh", "-c", ENTER, "enter", cls.root, *command]
 
     @classmethod
@@ -102,7 +102,7 @@ class Package(pipeline.PipelineTest):
         cls.inside("apt-get", "-q", "install", "-y", "--no-install-recommends",
                    f"/{cls.package.name}")
 
-    def test_what_is_installed(self):
+    def test_the_package_installs_its_files(self):
         for name in PROGRAMS:
             self.assertIn("0.1.0", self.inside(name, "--version"))
             self.assertTrue((self.root / f"usr/share/man/man1/{name}.1.gz").exists(), name)
@@ -158,7 +158,7 @@ class Package(pipeline.PipelineTest):
         self.assertIn("no permission to run '/usr/bin/perf-source'", nobody.stderr)
 
     def test_service(self):
-        """In a machine of its own, with the hardening of the unit."""
+        """In a booted root, with the hardening of the unit."""
         script = self.root / "try-service"
         script.write_text(TRY_SERVICE)
         script.chmod(0o755)
@@ -175,7 +175,7 @@ class Package(pipeline.PipelineTest):
         self.assertIn("complete", report)
         print(result, flush=True)
 
-    def test_goes_without_a_trace(self):
+    def test_purge_removes_all_files(self):
         installed = self.inside("dpkg", "--listfiles", "stackpipe").splitlines()
         files = [path for path in installed if not (self.root / path[1:]).is_dir()]
         self.assertGreater(len(files), 30)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Does with pages in a real browser what a person would, and prints what was seen as JSON:
+ * Operates pages in a real browser as a user would, and prints what was shown as JSON:
  *
  *	node drive.js PLAYWRIGHT-DIR SCENARIO FILE...
  */
@@ -13,7 +13,7 @@ const { chromium } = require(playwright);
 const SIZE = { width: 1280, height: 800 };
 const TIMEOUT_MS = 60000;
 
-/* Until something is true in the page, whose policy lets nobody evaluate text there. */
+/* Polls a function in the page, as the page's policy forbids to evaluate text. */
 async function until(page, condition, argument) {
 	for (const end = Date.now() + TIMEOUT_MS; !await page.evaluate(condition, argument);)
 		if (Date.now() > end)
@@ -35,7 +35,7 @@ async function open(browser, file, errors) {
 	return page;
 }
 
-/* What the first rows of the table say: [[function, self], …]. */
+/* The first rows of the table: [[function, self], …]. */
 function rows(page, n = 10) {
 	return page.$$eval("#table tbody tr", (found, count) => found.slice(0, count).map(row =>
 		[row.querySelector(".name").textContent, row.cells[0].textContent.split(" ")[0].replace(/,/g, "")]), n);
@@ -48,7 +48,7 @@ async function shot(page, name) {
 }
 
 const scenarios = {
-	/* Every control, on a recording of real time. */
+	/* Every control, on a recording with times. */
 	async controls(browser, seen, errors) {
 		const page = await open(browser, files[0], errors);
 		seen.counts = await page.textContent("#counts");
@@ -103,7 +103,7 @@ const scenarios = {
 		await shot(page, "dark");
 	},
 
-	/* On the CPU and off it, and what the machine did. */
+	/* Time on and off the CPU, counters and marks. */
 	async waits(browser, seen, errors) {
 		const page = await open(browser, files[0], errors);
 		seen.units = await page.$$eval("#unit option", found => found.map(each => each.textContent));
@@ -148,7 +148,7 @@ const scenarios = {
 		seen.shownOnCpu = await page.isVisible("#waits");
 	},
 
-	/* Samples that weigh more than others. */
+	/* Samples of different weights. */
 	async weights(browser, seen, errors) {
 		const page = await open(browser, files[0], errors);
 		seen.isOffered = await page.isVisible("#unit");
@@ -161,7 +161,7 @@ const scenarios = {
 		seen.unit = await page.$eval("#unit option:checked", option => option.textContent);
 	},
 
-	/* A heap: its amounts, and what was alive over time. */
+	/* A heap: its amounts, and bytes alive over time. */
 	async heap(browser, seen, errors) {
 		const page = await open(browser, files[0], errors);
 		seen.units = await page.$$eval("#unit option", found => found.map(option => option.textContent));
@@ -175,7 +175,7 @@ const scenarios = {
 		seen.highest = await page.evaluate(() => Math.max(...timeline.columns));
 		await page.selectOption("#unit", "0");
 		await shot(page, "heap");
-		/* What is alive at the end of a range, and what was at its beginning. */
+		/* Bytes alive at the end of a range, and at its start. */
 		const box = await (await page.$("#timeline")).boundingBox();
 		const drag = async (from, to) => {
 			await page.mouse.move(box.x + from * box.width, box.y + 5);
@@ -194,7 +194,7 @@ const scenarios = {
 		seen.rows = await rows(page, 5);
 	},
 
-	/* Names that are markup, script or worse stay text. */
+	/* Names that contain markup or scripts stay text. */
 	async hostile(browser, seen, errors) {
 		const page = await open(browser, files[0], errors);
 		await page.click("[data-view=top]");
@@ -205,7 +205,7 @@ const scenarios = {
 		await shot(page, "hostile");
 	},
 
-	/* A page that was made to compare, and one that is told to by a person. */
+	/* A page made with a base, and one compared by the user. */
 	async diff(browser, seen, errors) {
 		const page = await open(browser, files[0], errors);
 		await page.click("[data-view=top]");
@@ -223,7 +223,7 @@ const scenarios = {
 		seen.byHand = await plain.evaluate(() => page.tree.baseTotal[0]);
 	},
 
-	/* What a newcomer looks for: what it is of, what keys and colours mean, a scale; a small screen. */
+	/* Help for new users: the subject, keys, colours, a scale; a small screen. */
 	async help(browser, seen, errors) {
 		const page = await open(browser, files[0], errors);
 		seen.title = await page.textContent("#title");
@@ -264,7 +264,7 @@ const scenarios = {
 		seen.compared = await page.evaluate(() => page.base !== null);
 	},
 
-	/* How long it takes until a large page is there, and until another selection is. */
+	/* The time until a large page is shown, and until another selection is. */
 	async large(browser, seen, errors) {
 		const begun = Date.now();
 		const page = await open(browser, files[0], errors);
@@ -296,7 +296,7 @@ const scenarios = {
 		const page = await browser.newPage({ viewport: SIZE });
 		page.on("pageerror", error => errors.push(error.message));
 		const data = fs.readFileSync(files[1]).toString("base64");
-		const script = `${files[1]}.js`; /* as its command line does it */
+		const script = `${files[1]}.js`; /* as its command line does */
 		fs.writeFileSync(script, `speedscope.loadFileFromBase64("out.speedscope.json", "${data}")`);
 		await page.goto(`file://${files[0]}#localProfilePath=${script}`);
 		await until(page, name => document.body.textContent.includes(name), process.env.EXPECTED);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The page that capture-sink writes, in a real browser; and speedscope with a file of its own."""
+"""capture-sink's page in a real browser; and speedscope with a file of its format."""
 import os
 import json
 import re
@@ -22,7 +22,7 @@ FETCHED = SOURCE.parent.parent / "build" / "interop"  # for all build directorie
 WAITS = BUILD / "tests" / "pipeline" / "waits"
 BUSY = [sys.executable, "-c", "import json\nfor i in range(300): json.dumps(list(range(20000)))"]
 OTHER_VERSION = "another version of stackpipe wrote it; convert both recordings with one version."
-SHOWN = 12  # rows of what was waited for
+SHOWN = 12  # rows of reasons of waits
 HOSTILE = [
     "</script><script>document.title='taken'</script>",
     "<img src=x onerror=alert(1)>",
@@ -87,9 +87,9 @@ class Page(pipeline.RecordingTest):
         self.assertRegex(seen["group"], r"^python3 \(\d+\)$")
         self.assertNotEqual(seen["theme"], seen["otherTheme"])
 
-    def test_samples_count_what_they_weigh(self):
+    def test_samples_have_weights(self):
         stream = self.directory / "stream"
-        # For long enough that the kernel finds a period for that rate.
+        # Long enough that the kernel adapts the period to the rate.
         fault = ("import mmap\n"
                  "for i in range(1000):\n"
                  "    with mmap.mmap(-1, 1 << 22) as memory: memory.write(bytes(1 << 22))\n")
@@ -108,9 +108,9 @@ class Page(pipeline.RecordingTest):
         self.assertEqual((seen["isOffered"], seen["samples"]), (False, 10))
 
     def test_waits_and_counters(self):
-        """A thread that sleeps nearly all of its time, beside others: views, ranges of time, the lane."""
+        """A thread that sleeps nearly all of its time, beside others: views, time ranges, the lane."""
         stream, page = self.directory / "waits.stream", self.directory / "waits.html"
-        # The file is there before: on a slow disk it takes longer than all that is to be seen.
+        # The file exists in advance: on a slow disk creating it takes longer than the waits to be seen.
         subprocess.run([WAITS, self.directory / "file", "0"], check=True)
         with stream.open("wb") as out:
             self.run_well(self.source("--off-cpu=1", "--counters=50", "--scheduler", "--", WAITS,
@@ -129,7 +129,7 @@ class Page(pipeline.RecordingTest):
                 self.check_waits(report, seen)
         self.assertRegex(seen["first"], r"^[\d.]+ (ms|s)  ")
         self.assertAlmostEqual(seen["byColumn"], seen["totals"]["off-cpu"], delta=1e-6 * seen["byColumn"])
-        # Six threads, of which none can wait longer than the range is.
+        # Six threads, none of which can wait longer than the range.
         self.assertGreater(seen["inRange"], 2 * seen["range"])
         self.assertLess(seen["inRange"], 6 * seen["range"])
         self.assertTrue(seen["lane"])
@@ -141,7 +141,7 @@ class Page(pipeline.RecordingTest):
         self.check_marks(stream, seen)
 
     @pipeline.needs_root
-    def test_who_ends_waits(self):
+    def test_wakers_of_waits(self):
         if not Path("/sys/kernel/btf/vmlinux").exists():
             self.skipTest(f"{pipeline.NOT_HERE} it be known who ends a wait")
         stream, page = self.directory / "all.stream", self.directory / "all.html"
@@ -162,7 +162,7 @@ class Page(pipeline.RecordingTest):
         return json.loads(done.stdout)
 
     def check_waits(self, report, seen):
-        """What was waited for, and who has ended that."""
+        """Checks the reasons of waits and their wakers."""
         told = {row["name"].replace("the CPU (preempted)", "preempted"): row["samples"]
                 for row in report["waited_for"]}
         told["something else"] = told.pop("something else in the kernel", 0)
@@ -173,7 +173,7 @@ class Page(pipeline.RecordingTest):
         self.assertFalse(seen["shownOnCpu"])
 
     def check_marks(self, stream, seen):
-        """A row for each CPU, and one for processes."""
+        """Checks for a row per CPU, and one for processes."""
         text = self.run_on(stream, self.stage("frame-dump")).decode()
         told = [f"{group} {name}" for group, name in re.findall(r'(?m)^mark .* group="(.*?)" name="(.*?)"', text)]
         self.assertEqual(dict(seen["marks"]), {name: told.count(name) for name in told})
@@ -206,7 +206,7 @@ class Page(pipeline.RecordingTest):
         self.assertEqual(seen["afterRange"], report["peak"][1])
 
     def check_alive(self, stream, microseconds, size):
-        """As the stream's events say it; the page's times are rounded down."""
+        """Compares with the stream's events; the page's times are rounded down."""
         with stream.open("rb") as events:
             text = subprocess.run([pipeline.program("frame-dump"), "--heap-events"], stdin=events,
                                   stdout=subprocess.PIPE, check=True).stdout.decode()
@@ -237,7 +237,7 @@ class Page(pipeline.RecordingTest):
         found = {name: int(n) for name, n in seen["rows"]}
         self.assertEqual(len(found), len(HOSTILE))
         for i, name in enumerate(HOSTILE):
-            if "\u2028" not in name:  # of a line; it may be cleaned
+            if "\u2028" not in name:  # a line separator, which may be replaced
                 self.assertEqual(found.get(name), i + 1, name)
 
     def test_two_pages_are_compared(self):
@@ -253,8 +253,8 @@ class Page(pipeline.RecordingTest):
                                                "_start": "+0.00 %"})
         self.assertEqual(seen["byHand"], 40)
 
-    def test_what_a_newcomer_looks_for(self):
-        """What the page is of, keys, colours, why stacks are cut, a screen of 400 pixels."""
+    def test_help_and_legend(self):
+        """What the page shows: subject, keys, colours, end reasons, and a screen of 400 pixels."""
         page = self.directory / "newcomer.html"
         self.run_well(self.source("--off-cpu=1", "--", WAITS, self.directory / "file", "20"), self.stage("live-unwinder"),
                       self.stage("symbolizer"), self.stage("capture-sink", page))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether every reader says the same of what was lost as tests/interop/accounts.py, which knows docs/protocol.md alone."""
+"""Compares all readers' accounts of losses with tests/interop/accounts.py, which knows only docs/protocol.md."""
 import json
 import re
 import subprocess
@@ -33,7 +33,7 @@ def of_report(path):
 
 
 def check(test, path):
-    """Holds all readers of a recorded stream against the second one; returns what that says."""
+    """Compares all readers of a recorded stream with the independent one; returns its account."""
     told = of_stream(path)
     test.assertTrue(told["adds_up"], told)
     losses, samples = (told["lost"], told["left_out"]), told["present"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What programs/churn.c must look like in folded stacks: its processes have their functions' names."""
+"""Expected folded stacks of programs/churn.c: its processes are named after their functions."""
 import re
 from collections import Counter
 
@@ -8,11 +8,11 @@ import streams
 N_FUNCTIONS = 64
 OF_FUNCTION = re.compile(r"(call|spin)_([0-7]{2})$")
 SYMBOL = re.compile(rb"(?<=\0)(call|spin)_([0-7]{2})(?=\0)")
-PROCESS_BEGINS = "_start", "_dl_start_user"  # the program's or loader's; the loader's second half
+PROCESS_BEGINS = "_start", "_dl_start_user"  # the program's or the loader's; the loader's second part
 
 
 def copy_of(program, k, path):
-    """The copy of number `k`: the symbol of each function is that of the k-th one behind it."""
+    """The copy of number `k`: each function has the symbol of the k-th function after it."""
     def next_name(match):
         number = (int(match[2], 8) + k) % N_FUNCTIONS
         return b"%s_%02o" % (match[1], number)
@@ -25,7 +25,7 @@ def copy_of(program, k, path):
 
 
 def _is_true(thread, user):
-    """Whether a stack that claims to be complete is one of that process."""
+    """Whether a stack marked complete is possible for that process."""
     if user[0] not in PROCESS_BEGINS:
         return False
     if not any(OF_FUNCTION.match(name) for name in user):
@@ -36,7 +36,7 @@ def _is_true(thread, user):
 
 
 def _place(names):
-    """Where a stack is that is not complete: in the kernel's exit or exec, or in a function."""
+    """Where an incomplete stack is: in the kernel's exit or exec, or in a function."""
     kernel = [name for name in names if name.endswith("_[k]")]
     for what in "exit", "execve", "fork", "clone":
         if any(re.search(rf"(^|_){what}", name) for name in kernel):
@@ -45,13 +45,13 @@ def _place(names):
 
 
 class Judgement:
-    """Counts of samples, of those processes that have the name of their function already."""
+    """Counts samples of processes that already have the name of their function."""
 
     def __init__(self, text):
         self.n = self.n_complete = self.n_misattributed = self.n_false = 0
-        self.n_unnamed = 0  # of processes that are named after the program still
-        self.n_early = 0  # those of them that spin all the same: they got their name too late
-        self.incomplete = Counter()  # (why, where): how many
+        self.n_unnamed = 0  # of processes that still have the program's name
+        self.n_early = 0  # those of them that already spin: they got their name too late
+        self.incomplete = Counter()  # (end reason, location): number
         self.wrong = []  # stacks
         self.by_function = Counter()
         for names, n in streams.folded_stacks(text):

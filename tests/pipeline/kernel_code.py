@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A stream in which code of the kernel comes and goes, put together by hand."""
+"""A hand-made stream in which kernel code is loaded and unloaded."""
 import struct
 
 import pipeline
@@ -8,8 +8,8 @@ from streams import blob, numbers, string
 
 FILE, IMAGE, MAPPING, STACK, KERNEL_SYMBOL = 6, 10, 14, 16, 21
 GONE, BPF, OUT_OF_LINE = 1, 1, 2
-COMPLETE = 1  # an end of a stack
-KERNEL_MAPPING, KERNEL, EXACT = 1, 1, 2  # its number; flags of a frame
+COMPLETE = 1  # an end reason
+KERNEL_MAPPING, KERNEL, EXACT = 1, 1, 2  # the mapping's number; flags of a frame
 
 CALLER, OLD, CODE = 0xffffffff81000100, 0xffffffffc0001010, 0xffffffffc0004010
 KALLSYMS = """\
@@ -35,7 +35,7 @@ def stack(time, address, caller=CALLER):
 
 
 def changes():
-    """What comes and goes, with stacks between; the same stack often, as it is with samples."""
+    """Loading and unloading of code, with stacks between; each stack repeatedly, as in samples."""
     time = 1000
     for change in (
             [],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Records that no program makes at will, put together by hand (docs/protocol.md)."""
+"""Hand-made records that no program produces on demand (docs/protocol.md)."""
 import os
 import struct
 
@@ -22,7 +22,7 @@ def image(number=1, path="/usr/bin/program"):
 
 
 def file_image(path, number=1):
-    """Of a file that is there, and was at hand when it was recorded."""
+    """An image of an existing file, available during the recording."""
     status = os.stat(path)
     device = os.major(status.st_dev), os.minor(status.st_dev)
     return [streams.make_record(IMAGE, numbers(number, 1, *device, status.st_ino, 0) + string(str(path))),
@@ -34,13 +34,13 @@ def mapping(number=1, of_image=1, length=0x10000000):
 
 
 def stack(frames, *, upid=UPID, tid=PID, weight=1, event=0, time=0, waker=(0, 0)):
-    """`frames`: (address, mapping), the innermost first."""
+    """`frames`: (address, mapping), innermost first."""
     packed = b"".join(struct.pack("<QII", address, number, EXACT) for address, number in frames)
     return streams.make_record(STACK, numbers(time, upid, tid, 0, weight, COMPLETE, len(frames)) + packed +
                                numbers(event, 0, *waker))
 
 
-# Events of allocations: kind and lengths of the fields in 16 bits, the fields (common/stream/heap-events.h).
+# Events of allocations: kind and lengths of the fields in 16 bits, then the fields (common/stream/heap-events.h).
 OF_THREAD_1 = b"\x05\x20" + b"\x01"
 SAMPLED_HEAP = b"\x06\x0c" + b"\x00\x00\x08"
 ALLOCATED = b"\x81\x24" + b"\x20" + b"\x10" + b"\x01"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the data in a page holds beside its samples: formats/html.c tells the format."""
+"""The data of a page beside its samples; formats/html.c describes the format."""
 import base64
 import collections
 import json
@@ -33,7 +33,7 @@ def skip(numbers, n):
 
 
 def read_sums(header, numbers):
-    """(how many samples there are, {unit: what they are in it})"""
+    """(number of samples, {unit: sum of weights})"""
     units, n = header["units"], 0
     sums = dict.fromkeys(units, 0)
     for _ in range(header["samples"]):
@@ -72,14 +72,14 @@ DATA = re.compile(r'(id="data">\s*)([A-Za-z0-9+/=]+)(\s*</script>)')
 
 
 def unpack(text):
-    """(header, the rest)"""
+    """(header, Numbers after it)"""
     plain = zlib.decompress(base64.b64decode(DATA.search(text)[2]))
     size = int.from_bytes(plain[:4], "little")
     return json.loads(plain[4:4 + size]), plain[4 + size:]
 
 
 def of_another_version(text):
-    """A page whose data has a layout that nobody has written yet."""
+    """A page whose data has a layout from the future."""
     header, rest = unpack(text)
     told = json.dumps(dict(header, format=header["format"] + 1)).encode()
     packed = base64.b64encode(zlib.compress(len(told).to_bytes(4, "little") + told + rest)).decode()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs pipelines of the stages, and sees that each of them ends and leaves nothing behind."""
+"""Runs pipelines of stages, and checks that each stage exits and leaves nothing behind."""
 import atexit
 import ctypes
 import functools
@@ -21,22 +21,22 @@ TOP = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("STACKPIPE_BUILD", TOP / "build"))
 CHAIN = BUILD / "tests" / "pipeline" / "chain"
 FORMATS = tuple(re.findall(r'^\t(?:FIRST|NEXT|LAST)\(\w+, "([^"]+)"\)', (TOP / "formats" / "format-list.h").read_text(), re.M))
-SMALL_STREAM = TOP / "tests" / "data" / "small.stream"  # 66 KB, with all that it needs
-PATIENCE_S = 30  # what takes longer hangs
+SMALL_STREAM = TOP / "tests" / "data" / "small.stream"  # 66 KB, with all its images
+PATIENCE_S = 30  # timeout: anything slower hangs
 MESON_SKIPPED = 77
-NOT_INSTALLED = "is not installed"  # in a reason to skip: no fault of this machine
+NOT_INSTALLED = "is not installed"  # part of a skip reason that is no error
 NOT_HERE = "this machine does not let"  # likewise
-MEMORY_MAX_KIB = 512 << 10  # of a stage, whatever it is given
+MEMORY_MAX_KIB = 512 << 10  # limit for every stage and any input
 PR_SET_CHILD_SUBREAPER = 36
 CLONE_NEWNS = 0x20000
 TRACEFS = Path("/sys/kernel/tracing")
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 
-# perf keeps hard links of all files that it has met there, which changes the time of their last
-# change: for whoever has recorded them that is another file.
+# perf hard-links all files that it has seen there, which changes their ctime: a recorded file then
+# counts as another file.
 os.environ["PERF_BUILDID_DIR"] = "/dev/null"
 
-# What a stage leaves behind becomes our child, so that it can be seen and waited for.
+# Orphaned children of stages become our children, so that they can be detected and reaped.
 ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
@@ -46,7 +46,7 @@ def program(name):
 
 @functools.cache
 def has_sanitizer():
-    """Whether the programs of this build have memory, and calls, of a sanitizer beside their own."""
+    """Whether the programs of this build use additional memory and system calls for a sanitizer."""
     return b"__asan_init" in program("symbolizer").read_bytes()
 
 
@@ -69,20 +69,20 @@ def paranoid():
 
 
 def in_group(group):
-    """How subprocess starts a process in a group of processes, 0 for its own: Python 3.9 cannot itself."""
+    """Arguments for subprocess that put a process into a process group, 0 for a new one: Python 3.9 has no option."""
     if sys.version_info >= (3, 11):
         return {"process_group": group}
     return {"preexec_fn": functools.partial(os.setpgid, 0, group)}
 
 
 class Ended:
-    """What is left of a stage that has ended."""
+    """The results of a stage that has exited."""
 
     def __init__(self, command, status, errors, output):
         self.name = Path(command[0]).name
         self.status = status
         self.errors = errors  # lines on stderr
-        self.output = output  # bytes on stdout; only the last stage's go to us
+        self.output = output  # bytes on stdout, captured from the last stage only
 
     def __repr__(self):
         return f"{self.name}: status {self.status}, stderr {self.errors}"
@@ -121,11 +121,11 @@ class Pipeline:
         return self.processes[0].pid
 
     def signal(self, number):
-        """To all of the pipeline, as a terminal does it."""
+        """Sends a signal to the whole pipeline, as a terminal does."""
         os.killpg(self.group, number)
 
     def end(self):
-        """Waits for every stage, and that nothing else is left. [Ended, …] in order."""
+        """Waits for every stage, and until nothing else is left. Returns [Ended, …] in order."""
         try:
             for process in self.processes:
                 process.wait(PATIENCE_S)
@@ -156,7 +156,7 @@ class Pipeline:
         return False
 
     def kill(self):
-        """Whatever is left of it, after a failure."""
+        """Kills what is left of it, after a failure."""
         if not self.processes:
             return
         for process in self.processes:
@@ -175,7 +175,7 @@ class Pipeline:
 
 @functools.cache
 def refusal():
-    """Why the kernel lets nobody record here; "" where it does. Decided by trying."""
+    """Why the kernel refuses recording here; "" where it does not. Determined by trying."""
     attempt = Pipeline([program("perf-source"), "-q", "--", "true"])
     ended = attempt.end()[0]
     attempt.close()
@@ -196,7 +196,7 @@ def is_output_full(process):
 
 
 def has_taken_signals(process):
-    """Whether no signal is pending: a second one would be merged with it."""
+    """Whether no signal is pending: a second one would be merged with a pending one."""
     status = Path(f"/proc/{process.pid}/status").read_text()
     pending = [line.split()[1] for line in status.splitlines() if "Pnd:" in line]
     return all(int(mask, 16) == 0 for mask in pending)
@@ -218,8 +218,8 @@ class PipelineTest(unittest.TestCase):
 
     def stage(self, name, *arguments):
         """
-        A stage's command; what it counts goes to self.stats(name). $STACKPIPE_SANDBOX is the
-        sandbox of those that have one, and of which the test itself says nothing.
+        The command of a stage, whose statistics are read by self.stats(name). $STACKPIPE_SANDBOX selects the
+        sandbox of stages that have one, unless the test selects it.
         """
         mode = os.environ.get("STACKPIPE_SANDBOX")
         says = not mode or name == "perf-source" or any(str(each).startswith("--sandbox=") for each in arguments)
@@ -245,12 +245,12 @@ class PipelineTest(unittest.TestCase):
         return ended
 
     def run_on(self, stream, *commands):
-        """As run_well() with a recorded stream as the input; returns the output."""
+        """Like run_well() with a recorded stream as input; returns the output."""
         with stream.open("rb") as stdin:
             return self.run_well(*commands, stdin=stdin)[-1].output
 
     def start_busy(self, mode="once"):
-        """A process that spins in chain.c until the test has ended."""
+        """Starts a process that spins in chain.c until the test ends."""
         return self.start([CHAIN, mode, "1000000"]).processes[0]
 
     def assert_fails_in_one_line(self, ended, status=1, text=""):
@@ -275,7 +275,7 @@ class PipelineTest(unittest.TestCase):
 
 
 class RecordingTest(PipelineTest):
-    """A test that records; skipped only where the kernel lets nobody do so."""
+    """A test that records; skipped only where the kernel refuses it."""
 
     @classmethod
     def setUpClass(cls):
@@ -291,7 +291,7 @@ class RecordingTest(PipelineTest):
 
 
 class MachineTest(RecordingTest):
-    """A test that records the whole machine, where others may read what is in its directory."""
+    """A test that records the whole machine; its directory is readable by others."""
 
     def setUp(self):
         super().setUp()
@@ -305,7 +305,7 @@ def needs_root(test):
 
 
 def readable_copy(path, directory):
-    """A copy that a user without privileges can run, wherever the build directory lies."""
+    """A copy that an unprivileged user can run, wherever the build directory lies."""
     copy = Path(shutil.copy(path, directory))
     copy.chmod(0o755)
     return copy
@@ -325,13 +325,13 @@ def _exit_status(result):
 
 @atexit.register
 def _kill_all():
-    """Meson ends a test that takes too long; its own groups of processes must not outlive it."""
+    """Meson kills tests on timeout; their process groups must not outlive them."""
     for pipeline in Pipeline.all:
         pipeline.kill()
 
 
 def mount_tracefs():
-    """Where nobody has (systemd does): for this process and those that it starts, if it may."""
+    """Mounts tracefs if it is not mounted (systemd does so): for this process and its children, if allowed."""
     if os.geteuid() or (TRACEFS / "events").is_dir():
         return
     if ctypes.CDLL(None).unshare(CLONE_NEWNS) == 0:

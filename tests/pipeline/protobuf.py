@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reads what is written in protocol buffers, without a schema."""
+"""Reads protocol buffers without a schema."""
 from itertools import pairwise
 
 FIXED_SIZES = {1: 8, 5: 4}  # bytes, by kind
-NUMBER, BYTES = 0, 2  # further kinds
+NUMBER, BYTES = 0, 2  # further wire types
 
 
 def _varint(data, at):
-    """The number that begins there, and where it ends."""
+    """(the number that begins at `at`, the position after it)."""
     value = shift = 0
     while True:
         byte = data[at]
@@ -17,7 +17,7 @@ def _varint(data, at):
 
 
 def fields(data):
-    """A message: (number, value), where a value is an integer or bytes. IndexError: it is cut."""
+    """Yields (number, value) of a message, where a value is an integer or bytes. IndexError: truncated."""
     at = 0
     while at < len(data):
         key, at = _varint(data, at)
@@ -36,13 +36,13 @@ def fields(data):
 
 
 def varints(data):
-    """Numbers in a row."""
+    """The numbers of a packed field."""
     ends = [0, *(at + 1 for at, byte in enumerate(data) if byte < 0x80)]
     return [_varint(data[begin:end], 0)[0] for begin, end in pairwise(ends)]
 
 
 def is_message(data):
-    """Whether it is fields to its very end."""
+    """Whether the data consists of fields to its very end."""
     try:
         return bool(list(fields(data)))
     except IndexError:

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reads and changes what the stages write: streams of records, captures, folded stacks."""
+"""Reads and changes the output of stages: streams of records, captures, folded stacks."""
 import hashlib
 import struct
 from collections import Counter
 
 RECORD_HEADER = struct.Struct("<IHH")  # size, type, flags
 HELLO, END, STATS, COUNT, MAPPING, SAMPLE = 1, 2, 3, 4, 14, 15
-END_TOTALS_AT = RECORD_HEADER.size + 16  # behind the time and the flags
+END_TOTALS_AT = RECORD_HEADER.size + 16  # after the time and the flags
 INCOMPLETE = 1  # a flag of `end`
-TOTAL = struct.Struct("<QQ")  # type, how many
+TOTAL = struct.Struct("<QQ")  # type, number of records
 UNKNOWN_TYPE = 200
-# How a folded stack begins that is not complete (stack_end in docs/protocol.md).
+# End reasons as they begin an incomplete folded stack (stack_end in docs/protocol.md).
 ENDS = ["stack-truncated", "no-mapping", "no-unwind-info", "bad-unwind-info", "frame-limit",
         "no-user-regs", "image-unavailable", "unproved", "stack-absent"]
 
@@ -21,7 +21,7 @@ SYSCAP_END_TIME_AT = 80
 
 
 def file_id_of(data):
-    """As OpenTelemetry computes it of a file's bytes."""
+    """OpenTelemetry's file id of a file's bytes."""
     ends = data[:4096] + data[len(data) - min(len(data), 4096):]
     return hashlib.sha256(ends + struct.pack(">Q", len(data))).hexdigest()[:32]
 
@@ -46,7 +46,7 @@ def make_record(number, payload):
 
 
 def numbers(*values):
-    """Fields of a record, as are string() and blob()."""
+    """Encodes fields of a record, like string() and blob()."""
     return struct.pack(f"<{len(values)}Q", *values)
 
 
@@ -60,37 +60,37 @@ def blob(data):
 
 
 def with_totals(end, counts):
-    """An `end` record that tells other totals."""
+    """An `end` record with other totals."""
     items = b"".join(TOTAL.pack(*item) for item in sorted(counts.items()))
     times = end[RECORD_HEADER.size:END_TOTALS_AT]
     return make_record(END, times + struct.pack("<Q", len(counts)) + items)
 
 
 def with_record_behind_hello(stream, record):
-    """A stream that is as good as before, with one more record in it."""
+    """A stream that is still valid, with one more record."""
     hello, *middle, end = records(stream)
     return between(hello, [record, *middle], end)
 
 
 def between(hello, middle, end):
-    """A stream of these records, whose `end` adds up."""
+    """A stream of these records, with an `end` whose totals are right."""
     counts = Counter(map(record_type, [hello, *middle]))
     return b"".join([hello, *middle, with_totals(end, counts)])
 
 
 def marked_incomplete(stream):
-    """A stream whose `end` says that something is missing."""
+    """A stream whose `end` is flagged as incomplete."""
     *before, end = records(stream)
-    flags_at = RECORD_HEADER.size + 8  # behind the time
+    flags_at = RECORD_HEADER.size + 8  # after the time
     flags = struct.pack("<Q", INCOMPLETE)
     return b"".join([*before, end[:flags_at], flags, end[flags_at + 8:]])
 
 
-SYSCAP_SAMPLE = 2  # of frames: sysprof-capture-types.h
+SYSCAP_SAMPLE = 2  # type of a frame: sysprof-capture-types.h
 
 
 def syscap_frames(data):
-    """(type, bytes) of a capture's whole frames, and how many bytes of a cut one follow."""
+    """([(type, bytes), …] of a capture's complete frames, size of a trailing truncated one)."""
     assert len(data) >= SYSCAP_HEADER_SIZE, "the header is not whole"
     assert struct.unpack_from("<I", data)[0] == SYSCAP_MAGIC
     frames, at = [], SYSCAP_HEADER_SIZE
@@ -118,5 +118,5 @@ def folded_stacks(text):
 
 
 def user_side(names):
-    """A folded stack's user functions, without the thread, the kernel's and what was inlined."""
+    """The user functions of a folded stack, without thread, kernel and inlined functions."""
     return [name for name in names[1:] if not name.endswith(("_[k]", "_[i]"))]

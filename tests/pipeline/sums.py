@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How many samples a file of each format holds, by process, read by nothing of ours."""
+"""The number of samples in a file of each format, by process, read by independent code."""
 import gzip
 import json
 from collections import Counter
@@ -8,7 +8,7 @@ import pages
 import streams
 from protobuf import fields, varints
 
-SAMPLE_FRAME, PROCESS_FRAME = 2, 4  # of a capture
+SAMPLE_FRAME, PROCESS_FRAME = 2, 4  # types of frames in a capture
 
 
 def of_folded(path):
@@ -34,7 +34,7 @@ def of_pprof(path):
 
 
 def of_otlp(path):
-    """All of them: whose they are is in attributes of attributes."""
+    """All processes together: the process is in attributes of attributes."""
     n = 0
     for resource in (value for number, value in fields(path.read_bytes()) if number == 1):
         for scope in (value for number, value in fields(resource) if number == 2):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Many short processes: each stack is of the process that it is said to be of."""
+"""Many short processes: each stack is attributed to the right process."""
 import churned
 import pipeline
 
@@ -9,7 +9,7 @@ N_COPIES = 4
 
 
 class Judged(pipeline.PipelineTest):
-    """The judge itself: what it is there to find does not come by."""
+    """Tests the judge itself: the errors that it must find do not occur on demand."""
 
     def judge(self, *lines):
         return churned.Judgement("".join(f"{line} 1\n" for line in lines))
@@ -44,23 +44,23 @@ class Churn(pipeline.RecordingTest):
         return churned.Judgement(out.read_text())
 
     def assert_each_has_its_own(self, judgement):
-        """Complete, but for the last samples of a process: they are in its exit, without a user side."""
+        """Complete, except for the last samples of a process: they are in its exit, without a user side."""
         self.assertEqual(judgement.wrong, [])
         self.assertEqual(judgement.n_early, 0)
         self.assertGreater(judgement.n, int(N_PROCESSES))
         self.assertEqual(len(judgement.by_function), churned.N_FUNCTIONS)
-        n_in_exit = judgement.incomplete["no-user-regs", "exit"]  # how long it takes is the machine's affair
+        n_in_exit = judgement.incomplete["no-user-regs", "exit"]  # exit takes an arbitrary time
         self.assertGreaterEqual(judgement.n_complete, 0.99 * (judgement.n - n_in_exit), judgement.incomplete)
         self.assertGreater(judgement.n_complete, n_in_exit)
 
-    def test_forked_ones(self):
+    def test_forked_processes(self):
         self.assert_each_has_its_own(self.churn("fork", 0))
 
     def test_exec_at_the_same_addresses(self):
         self.assert_each_has_its_own(self.churn("exec", N_COPIES))
 
     @pipeline.needs_root
-    def test_pids_that_are_used_again(self):
+    def test_reused_pids(self):
         self.assert_each_has_its_own(self.churn("reuse", N_COPIES))
 
 

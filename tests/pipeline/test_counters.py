@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the machine does is told as /proc tells it: in the stream, to Sysprof and in the page."""
+"""Counters agree with /proc: in the stream, in Sysprof and in the page."""
 import os
 import re
 import signal
@@ -12,7 +12,7 @@ import pipeline
 
 INTEROP = pipeline.TOP / "tests" / "interop"
 SYSPROF = pipeline.TOP / "build" / "sysprof-root"  # for all build directories
-CPU_COUNTED = 8  # user to steal: guests are in user and nice already
+CPU_COUNTED = 8  # user to steal: user and nice already include guests
 
 
 def cpu_ticks():
@@ -38,7 +38,7 @@ def send_to_ourselves(n_bytes=1_000_000, piece=1000):
 
 
 def counters_of_text(text):
-    """The same of frame-dump's text."""
+    """Counters of frame-dump's text, as Counters.read() returns them."""
     named = {int(number): (category, name, int(divisor)) for number, divisor, category, name in re.findall(
         r'(?m)^counter number=(\d+) divisor=(\d+) category="(.*?)" name="(.*?)" ', text)}
     start = int(re.search(r"start_time=(\d+)", text)[1])
@@ -52,7 +52,7 @@ def counters_of_text(text):
 
 
 def counters_of_sysprof(path):
-    """{(category, name): [value, …]} as sysprof-cat lists them."""
+    """{(category, name): [value, …]} as listed by sysprof-cat."""
     text = subprocess.run([SYSPROF / "run", "sysprof-cat", "--no-callgraph", "--no-marks", path], capture_output=True,
                           check=True, text=True).stdout
     found = {}
@@ -64,7 +64,7 @@ def counters_of_sysprof(path):
 
 class Counters(pipeline.RecordingTest):
     def record_machine(self, *prefix):
-        """A stream of two busy seconds, and what /proc said before and behind it."""
+        """A stream of two busy seconds, and /proc's values before and after it."""
         stream = self.directory / "all.stream"
         with stream.open("wb") as out:
             started = self.start([*prefix, *self.source("-a", "--counters=100")], self.stage("live-unwinder"),
@@ -83,13 +83,13 @@ class Counters(pipeline.RecordingTest):
     def read(self, stream):
         return counters_of_text(self.run_on(stream, [pipeline.program("frame-dump")]).decode())
 
-    def test_they_are_what_proc_says(self):
+    def test_counters_agree_with_proc(self):
         stream, used, before, behind = self.record_machine()
         told = self.read(stream)
         busy = 100 * (behind[0][0] - before[0][0]) / (behind[0][1] - before[0][1])
         values = [value for _, value in told["CPU Percent", "Combined"]]
         self.assertGreaterEqual(len(values), 15)
-        # One more look at either end: a tenth of the time, at most all or nothing.
+        # One more reading at either end: a tenth of the time, at most all or nothing.
         self.assertLess(abs(sum(values) / len(values) - busy), 15, (values, busy))
         self.assertLess(abs(told["Memory", "Used"][-1][1] - used), 0.1 * used + (256 << 20))
         n_cpus = os.cpu_count()
@@ -102,7 +102,7 @@ class Counters(pipeline.RecordingTest):
         self.assertGreater(truth, 1_000_000)
         self.assertLess(abs(in_all - truth), 0.1 * truth, rates)
 
-    def test_sysprof_and_the_page_have_the_same(self):
+    def test_sysprof_and_the_page_agree(self):
         subprocess.run([INTEROP / "fetch-sysprof", SYSPROF], check=True)
         stream, *_ = self.record_machine()
         told = self.read(stream)
@@ -122,7 +122,7 @@ class Counters(pipeline.RecordingTest):
         self.assertEqual(pages.read(again).counters, told)
 
     @pipeline.needs_root
-    def test_files_that_are_odd_leave_the_recording_whole(self):
+    def test_damaged_proc_files_do_no_harm(self):
         empty, garbage, nothing = (self.directory / name for name in ("empty", "garbage", "nothing"))
         empty.write_bytes(b"")
         garbage.write_bytes(bytes(range(256)) * 64)

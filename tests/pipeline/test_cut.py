@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A capture that was cut, wherever that may be, is told from a whole one by all that read captures."""
+"""Every reader of captures detects a truncated capture, wherever it was truncated."""
 import struct
 
 import accounting
@@ -8,7 +8,7 @@ import streams
 
 SYMBOLIZED = pipeline.TOP / "tests" / "data" / "small.symbolized.stream"
 METADATA = 11
-LAST_ID_AT = 216  # in the header: the metadata that the last frame is
+LAST_ID_AT = 216  # in the header: the id of the metadata in the last frame
 LAST_INDEX_AT = 88
 OURS = b"stackpipe."
 IS_INCOMPLETE = "is incomplete"
@@ -24,7 +24,7 @@ def is_ours(frame):
 
 
 def of_sysprof(header):
-    """The same header without what Sysprof does not write."""
+    """The header without the fields that Sysprof does not write."""
     return header[:LAST_ID_AT] + bytes(len(header) - LAST_ID_AT)
 
 
@@ -40,12 +40,12 @@ class Cut(pipeline.PipelineTest):
         self.path = self.directory / "some.syscap"
 
     def read(self, data, *command):
-        """How a reader of captures has ended with one of these bytes."""
+        """How a reader of captures exits when it reads these bytes."""
         self.path.write_bytes(data)
         return self.start([*(command or self.stage("capture-source")), self.path]).end()[0]
 
     def account(self, ended):
-        """What the second reader says of what capture-source has made of it."""
+        """The independent reader's account of capture-source's output."""
         stream = self.directory / "read.stream"
         stream.write_bytes(ended.output)
         return accounting.of_stream(stream)
@@ -56,7 +56,7 @@ class Cut(pipeline.PipelineTest):
         told = self.account(ended)
         self.assertTrue(told["is_whole"] and told["adds_up"], told)
 
-    def test_behind_each_frame(self):
+    def test_truncated_after_each_frame(self):
         for n in range(len(self.frames)):
             with self.subTest(frames=n):
                 ended = self.read(joined(self.header, self.frames[:n]))
@@ -64,17 +64,17 @@ class Cut(pipeline.PipelineTest):
                 self.assertFalse(self.account(ended)["is_whole"])
         self.assert_is_whole(joined(self.header, self.frames))
 
-    def test_without_its_header_or_within_a_frame(self):
+    def test_truncated_in_the_header_or_a_frame(self):
         data = joined(self.header, self.frames)
         self.assert_fails_in_one_line(self.read(data[:-8]), text=IS_INCOMPLETE)
         for size in (0, 8, streams.SYSCAP_HEADER_SIZE - 8):
             self.assertEqual(self.read(data[:size] or b"\0").status, 1)
 
-    def test_something_follows_the_end(self):
+    def test_data_after_the_end(self):
         self.assert_fails_in_one_line(self.read(joined(self.header, self.frames + self.frames[-2:-1])),
                                       text="its end is missing")
 
-    def test_each_reader_says_so(self):
+    def test_each_reader_reports_it(self):
         cut = joined(self.header, self.frames[:-1])
         stackpipe = pipeline.program("stackpipe")
         for arguments in (["report"], ["report", "--json"], ["diff", self.directory / "whole.syscap"]):
@@ -93,13 +93,13 @@ class Cut(pipeline.PipelineTest):
         self.start([pipeline.program("stackpipe"), "convert", "-q", self.path, copy]).end()
         self.assert_fails_in_one_line(self.read(copy.read_bytes()), text="its recording ended early")
 
-    def test_sysprof_says_nothing_of_its_end(self):
+    def test_captures_of_sysprof_have_no_end_mark(self):
         frames = [frame for frame in self.frames if not is_ours(frame)]
         for n in range(0, len(frames) + 1, 7):
             with self.subTest(frames=n):
                 self.assert_is_whole(joined(of_sysprof(self.header), frames[:n]))
 
-    def test_sysprof_says_where_its_last_index_is(self):
+    def test_the_last_index_of_sysprof_must_exist(self):
         header = bytearray(of_sysprof(self.header))
         frames = [frame for frame in self.frames if not is_ours(frame)]
         data = joined(bytes(header), frames)
@@ -113,7 +113,7 @@ class Cut(pipeline.PipelineTest):
         self.assert_fails_in_one_line(self.read(joined(of_sysprof(self.header), self.frames[:-1])),
                                       text="its end is missing")
 
-    def test_into_a_pipe_it_ends_the_same_way(self):
+    def test_a_capture_in_a_pipe_has_the_same_end(self):
         self.assert_is_whole(self.run_on(SYMBOLIZED, self.stage("capture-sink", "-q", "-f", "syscap", "-")))
 
 

@@ -21,7 +21,7 @@ SIGNALS = pipeline.CHAIN.with_name("signal-chain")
 
 
 class EnginesTest(pipeline.PipelineTest):
-    """A test with a cache of its own."""
+    """A test with its own cache."""
 
     def setUp(self):
         super().setUp()
@@ -44,7 +44,7 @@ class EnginesTest(pipeline.PipelineTest):
         return self.run_on(stream, self.unwinder(*arguments))
 
     def stacks(self, stream, engine):
-        """The stacks of a stream by one engine, a line of text each."""
+        """The stacks of a stream by one engine, one line of text each."""
         text = self.run_on(stream, self.unwinder(f"--engine={engine}", "--no-cache"),
                            self.stage("frame-dump")).decode()
         return [line for line in text.splitlines() if line.startswith("stack ")]
@@ -53,7 +53,7 @@ class EnginesTest(pipeline.PipelineTest):
         return self.stats("live-unwinder")[group][name]
 
     def handler_returns(self, stream):
-        """Frames in the system call by which a handler returns, behind which its description ends."""
+        """Frames in the system call by which a handler returns, after which its FDE ends."""
         text = self.run_on(stream, self.stage("frame-dump")).decode()
         paths = dict(re.findall(r'(?m)^image image=(\d+) kind=file .* path="([^"]*)"', text))
         for mapping, start, offset, image in re.findall(
@@ -63,9 +63,9 @@ class EnginesTest(pipeline.PipelineTest):
                 yield f"{int(start, 16) + found.end() - int(offset, 16):#x}@{mapping}:exact"
 
     def assert_goes_on(self, stack, shorter, frames):
-        """It is whole where elfutils cuts it, in one of these frames.
+        """The tables unwind past one of these frames, where elfutils cuts the stack.
 
-        Or cut there for another reason: the kernel may be just putting the registers back, one by one.
+        Or they cut it there for another reason: the kernel may be restoring the registers one by one.
         """
         cut = re.fullmatch(r"(stack .*) end=no-unwind-info frames=\[(.* )?(\S+)\] .*", shorter)
         self.assertTrue(cut and cut[3] in frames, (stack, shorter))
@@ -75,7 +75,7 @@ class EnginesTest(pipeline.PipelineTest):
                                  + re.escape(frames) + r"\]", stack), (stack, shorter))
 
     def assert_engines_agree(self, stream):
-        """… and each has done what it was asked for; returns the stacks."""
+        """Also checks that each engine did the work; returns the stacks."""
         judge, returns = self.stacks(stream, "dwfl"), set(self.handler_returns(stream))
         self.assertGreater(len(judge), 0)
         self.assertEqual(self.count("engine", "table"), 0)
@@ -89,12 +89,12 @@ class EnginesTest(pipeline.PipelineTest):
         return judge
 
     def cached(self):
-        """Files of the cache."""
+        """Files in the cache."""
         return [path for path in self.cache.rglob("*") if path.is_file()]
 
 
 class Information(EnginesTest, pipeline.RecordingTest):
-    """Unwind information that is not about the code that it covers, or only seems not to be."""
+    """Unwind information that does not describe the code that it covers, or only seems not to."""
     PROGRAMS = pipeline.TOP / "tests" / "programs" / "frames"
 
     def compile(self, name, *arguments):
@@ -103,7 +103,7 @@ class Information(EnginesTest, pipeline.RecordingTest):
         return path
 
     def assert_true(self, stream, *chains):
-        """By both engines each stack is one of the chains below main(), or cut from outside."""
+        """With both engines each stack is one of the chains below main(), or lacks outer frames."""
         for engine in "auto", "dwfl":
             folded = self.run_on(stream, self.unwinder(f"--engine={engine}", "--no-cache", "-q"),
                                  self.stage("symbolizer", "-q"),
@@ -124,7 +124,7 @@ class Information(EnginesTest, pipeline.RecordingTest):
         else:
             self.assertEqual(user[user.index("main"):], chain, engine)
 
-    def test_what_a_linker_has_dropped_describes_nothing(self):
+    def test_dropped_functions_describe_nothing(self):
         for linker in "-fuse-ld=bfd", "-fuse-ld=bfd -Wl,-z,noseparate-code", "-fuse-ld=gold", "-fuse-ld=lld":
             name = linker.split()[0].removeprefix("-fuse-ld=")
             if not shutil.which(f"ld.{name}"):
@@ -139,7 +139,7 @@ class Information(EnginesTest, pipeline.RecordingTest):
 
     def test_dropped_sections_describe_nothing(self):
         for linker in filter(lambda name: shutil.which(f"ld.{name}"), ("bfd", "gold", "lld", "mold")):
-            # Of an index without .eh_frame libdw reads the whole file, and libelf forgets what it had read.
+            # For an index without .eh_frame libdw reads the whole file, and libelf forgets what it had read.
             options = "-g", "-fPIC", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-Wl,--no-eh-frame-hdr"
             whole = self.compile("whole.o", *options, "-c", self.PROGRAMS / "dropped-whole.c")
             library = self.compile(
@@ -158,7 +158,7 @@ class Information(EnginesTest, pipeline.RecordingTest):
 
 
     def define(self, text):
-        """Without a seek to the end, which tracefs refuses."""
+        """Writes without a seek to the end, which tracefs refuses."""
         definitions = os.open(UPROBES, os.O_WRONLY | os.O_APPEND)
         try:
             os.write(definitions, text.encode())
@@ -167,7 +167,7 @@ class Information(EnginesTest, pipeline.RecordingTest):
 
     @unittest.skipUnless(os.access(UPROBES, os.W_OK), f"{pipeline.NOT_HERE} uprobes be set")
     def test_an_instruction_under_a_uprobe_has_no_caller(self):
-        """It is executed elsewhere, and the frame pointer is still that of the function's caller."""
+        """The instruction is executed elsewhere, and the frame pointer is still the one of the function's caller."""
         program = self.compile("probed", "-no-pie", "-fno-omit-frame-pointer", self.PROGRAMS / "probed.c")
         symbols = subprocess.run(["nm", program], capture_output=True, text=True, check=True).stdout
         address = int(re.search(r"(\w+) T probed", symbols)[1], 16)
@@ -196,18 +196,18 @@ class Information(EnginesTest, pipeline.RecordingTest):
 
 
 class Small(EnginesTest):
-    """On the recording that holds all that it needs."""
+    """On the self-contained recording."""
 
     def test_engines_agree(self):
         self.assert_engines_agree(pipeline.SMALL_STREAM)
 
-    def test_all_that_is_verified_is_the_same(self):
+    def test_verified_stacks_are_the_same(self):
         self.unwound(pipeline.SMALL_STREAM, "--verify=1")
         self.assertGreater(self.count("verify", "compared"), 0)
         self.assertEqual(self.count("verify", "compared"), self.count("engine", "table"))
         self.assertEqual(self.count("verify", "different"), 0)
 
-    def test_what_is_verified_changes_no_stack(self):
+    def test_verification_changes_no_stack(self):
         names = [line for line in self.stacks(pipeline.SMALL_STREAM, "auto")]
         text = self.run_on(pipeline.SMALL_STREAM, self.unwinder("--verify=2"),
                            self.stage("frame-dump")).decode()
@@ -223,7 +223,7 @@ class Small(EnginesTest):
         with pipeline.SMALL_STREAM.open("rb") as stdin:
             return self.start(self.unwinder(*arguments), stdin=stdin).end()[0]
 
-    def test_a_dump_that_exists_is_left_alone(self):
+    def test_an_existing_dump_is_kept(self):
         dump = self.directory / "dump.stream"
         dump.write_text("precious")
         ended = self.refused("--verify=1", f"--verify-dump={dump}")
@@ -236,7 +236,7 @@ class Small(EnginesTest):
 
 
 class Live(EnginesTest, pipeline.RecordingTest):
-    """On what was recorded here."""
+    """On recordings made here."""
 
     def recorded(self, *command):
         path = self.directory / "raw.stream"
@@ -245,7 +245,7 @@ class Live(EnginesTest, pipeline.RecordingTest):
         return path
 
     def recorded_python(self):
-        """python3 needs a table that is worth keeping: its own, or libpython's."""
+        """python3's unwind table, or libpython's, is large enough to be cached."""
         return self.recorded(sys.executable, "-S", "-c", PYTHON_WORKLOAD)
 
     def test_engines_agree_on_signals(self):
@@ -262,7 +262,7 @@ class Live(EnginesTest, pipeline.RecordingTest):
         stacks = self.assert_engines_agree(self.recorded(program))
         self.assertGreater(sum("end=no-unwind-info" in line for line in stacks), 5)
 
-    def test_engines_agree_on_processes_that_come_and_go(self):
+    def test_engines_agree_on_short_processes(self):
         self.assert_engines_agree(self.recorded(pipeline.CHAIN, "forks", "0.3"))
 
     def test_engines_agree_on_python(self):
@@ -296,7 +296,7 @@ class Live(EnginesTest, pipeline.RecordingTest):
             path.write_bytes(path.read_bytes()[:-1] + b"\x55")
         self.assertEqual(self.unwound(stream), before)
         self.assertEqual(self.count("tables", "from-disk"), 0)
-        self.assertEqual(self.unwound(stream), before)  # they have been replaced
+        self.assertEqual(self.unwound(stream), before)  # they were replaced
         self.assertEqual(self.count("tables", "from-disk"), len(self.cached()))
 
     def test_a_cache_that_cannot_be_made_is_no_failure(self):

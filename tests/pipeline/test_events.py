@@ -32,14 +32,14 @@ def is_there(path):
 
 
 def is_recording(pid):
-    """Whether it has given up what it needs to begin, and waits for the rings (in poll, or says nothing)."""
+    """Whether it has dropped the capabilities that it needs only at start, and waits for the rings in poll."""
     status = Path(f"/proc/{pid}/status").read_text()
     has_begun = bin(int(re.search(r"CapEff:\s+(\S+)", status)[1], 16)).count("1") < 10
     return has_begun and Path(f"/proc/{pid}/syscall").read_text().split()[0] == str(POLL)
 
 
 def ours():
-    """Lines of tracefs that recorders have defined."""
+    """Lines of tracefs that recorders defined."""
     return [line for line in DEFINITIONS.read_text().splitlines() if line.startswith("p:stackpipe/")]
 
 
@@ -81,7 +81,7 @@ class Events(pipeline.RecordingTest):
         faults = self.report(capture, FAULTS, "--symbol=^touch_pages$")
         self.assertEqual(faults["summary"]["sum"], PAGES)
 
-    def test_files_say_what_the_stream_says(self):
+    def test_files_agree_with_the_stream(self):
         stream = self.record("-s1024", f"-ecpu-clock,{FAULTS}", f"-e{FORKS}", f"-e{PROBE}")
         capture, page = self.saved(stream, "out.syscap"), self.saved(stream, "out.html")
         again = self.directory / "again.html"
@@ -91,18 +91,18 @@ class Events(pipeline.RecordingTest):
         self.assertEqual((first.sums[FORKS], first.sums[PROBED]), (2 * CHILDREN, CALLS + 2 * CHILDREN))
         self.assertEqual({**second.sums, "cpu-clock": 0}, {**first.sums, "cpu-clock": 0})
 
-    def test_an_option_for_each_does_the_same(self):
+    def test_one_option_per_event(self):
         stream = self.record("-s1024", "-ecpu-clock", "-epage-faults", f"-e{PROBE}", "--off-cpu")
         text = self.run_on(stream, [pipeline.program("frame-dump")]).decode()
         self.assertIn('event number=2 kind=on-cpu unit=events name="uprobe:events:probed"', text)
         self.assertIn('event number=3 kind=off-cpu unit=nanoseconds name="off-cpu"', text)
         self.assertEqual(self.report(self.saved(stream, "out.syscap"), PROBED)["summary"]["sum"], CALLS + 2 * CHILDREN)
 
-    def test_what_was_defined_is_taken_back(self):
+    def test_definitions_are_removed(self):
         self.record("-s1024", f"-e{PROBE}")
         self.assertEqual(ours(), [])
 
-    def test_a_killed_recorder_leaves_nothing_for_long(self):
+    def test_definitions_of_a_killed_recorder_are_removed(self):
         recording = self.start(self.source("-a", "-s1024", f"-e{PROBE}"))
         pid = recording.processes[0].pid
         pipeline.wait_for(lambda: any(f"/p{pid}_" in line for line in ours()), "the definition")
@@ -111,7 +111,7 @@ class Events(pipeline.RecordingTest):
         self.record("-s1024", f"-e{PROBE}")
         self.assertEqual(ours(), [])
 
-    def test_what_is_no_event_is_told(self):
+    def test_invalid_events_are_reported(self):
         hostile = self.directory / "hostile"
         hostile.write_bytes(PROGRAM.read_bytes()[:3000])
         for event, why in [
@@ -125,7 +125,7 @@ class Events(pipeline.RecordingTest):
                 ended = self.start(self.source(f"-e{event}", "--", "true")).end()[0]
                 self.assert_fails_in_one_line(ended, 2, why)
 
-    def test_a_file_is_that_file_whatever_its_name(self):
+    def test_a_probed_file_with_an_odd_name(self):
         odd = self.directory / "a b:c,d"
         odd.write_bytes(PROGRAM.read_bytes())
         odd.chmod(0o700)
@@ -140,7 +140,7 @@ SPIN = ["sh", "-c", "while :; do :; done"]
 @pipeline.needs_root
 class Filters(pipeline.RecordingTest):
     def spin(self, name):
-        """A process of that name that does nothing but run."""
+        """Starts a process of that name that only spins."""
         copy = shutil.copy("/bin/sh", self.directory / name)
         process = subprocess.Popen([copy, *SPIN[1:]])
         self.addCleanup(process.wait)
@@ -148,12 +148,12 @@ class Filters(pipeline.RecordingTest):
         return process.pid
 
     def recorded(self, *options, duration="0.5"):
-        """TIDs of samples of all processes, and how many samples were not wanted."""
+        """TIDs of samples of all processes, and the number of filtered samples."""
         ended = self.run_well(self.source("-a", "-s1024", f"-d{duration}", *options), [pipeline.program("frame-dump")])
         tids = {int(tid) for tid in re.findall(r"(?m)^sample .*? tid=(\d+) ", ended[-1].output.decode())}
         return tids, self.stats("perf-source").get("samples", {}).get("not-wanted", 0)
 
-    def test_only_what_is_wanted_is_sampled(self):
+    def test_other_samples_are_filtered(self):
         first, second = self.spin("first"), self.spin("second")
         spinning = {first, second}
         for text, wanted in [
@@ -187,7 +187,7 @@ class Filters(pipeline.RecordingTest):
         self.assertEqual(ended[0].status, 0, ended)
         self.assertEqual(len(re.findall(r"(?m)^sample ", ended[-1].output.decode())), 1 + 2 * CHILDREN)
 
-    def test_what_is_no_filter_is_told(self):
+    def test_invalid_filters_are_reported(self):
         terms = "||".join(["pid==1"] * 17)
         for text, why in [
                 ("x", "not 'x'"), ("pid=1", "not 'pid=1'"), ("pid==", "not 'pid=='"), ("comm==0123456789abcdef", "not 'comm"),
@@ -203,7 +203,7 @@ class Filters(pipeline.RecordingTest):
             self.assert_fails_in_one_line(ended, 2, why)
 
     @needs_tracefs
-    def test_what_the_kernel_takes_for_no_filter_is_told(self):
+    def test_filters_that_the_kernel_rejects_are_reported(self):
         ended = self.start(self.source("-a", "-esched:sched_switch", "--filter=nosuch==1")).end()[0]
         self.assert_fails_in_one_line(ended, 1, "rejected the filter of 'sched:sched_switch'")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What people do every day, typed into a terminal: what they see, and with which status it ends."""
+"""Everyday use, typed into a terminal: its output and exit status."""
 import os
 import pty
 import re
@@ -66,7 +66,7 @@ int main(void) { char *kept = keep(100000); for (int i = 0; i < 1000; i++) free(
 
 class EveryDay(pipeline.RecordingTest):
     def type(self, line, status=0, keys=b"", until=None):
-        """Into a shell on a terminal: what is seen of it. `keys` are pressed once `until` is seen."""
+        """Types a line into a shell on a terminal; returns its output. Sends `keys` after `until` was output."""
         path = os.pathsep.join([*(str(pipeline.program(name).parent) for name in STAGES), os.environ["PATH"]])
         pid, terminal = pty.fork()
         if pid == 0:
@@ -102,7 +102,7 @@ class EveryDay(pipeline.RecordingTest):
         self.assertRegex(self.type("stackpipe report --lines"), r"  hot prog\.c:[67]  prog\n")
 
     def test_the_command_has_the_terminal(self):
-        """Its output is where it would be without us."""
+        """Its output appears as it does without us."""
         self.type("stackpipe record -q -- echo hello > out.txt")
         self.assertEqual((self.directory / "out.txt").read_text(), "hello\n")
         self.type("stackpipe heap -q -- sh -c 'ls / >/dev/null; echo hello' > out.txt")
@@ -111,7 +111,7 @@ class EveryDay(pipeline.RecordingTest):
         self.assertEqual(self.type(f"stackpipe record -q --force -o - -f folded -- {spin} 2>/dev/null | tail -n 1 | grep -c ' [0-9]'"),
                          "1\n")
 
-    def test_where_it_waits(self):
+    def test_waits_of_a_program(self):
         self.build("prog", HOT, "-g")
         said = self.type("stackpipe record --off-cpu -- ./prog 10000000 700")
         self.assertRegex(said, r"(?m)^\d\.\d\d\d s on CPU, (0\.[789]|[1-9]\d*\.\d)\d\d s waiting; percentages are of wall-clock")
@@ -124,7 +124,7 @@ class EveryDay(pipeline.RecordingTest):
         self.assertRegex(self.type("stackpipe record -q --off-cpu --view=off-cpu -o - -f folded -- ./prog 1000 300"),
                          r"wait_long.* 3\d\d\d\d\d\n")
 
-    def test_what_has_changed(self):
+    def test_changes_between_recordings(self):
         self.build("prog", HOT)
         for name, n in ("before", 60000000), ("after", 180000000):
             self.type(f"stackpipe record -q -o {name}.syscap -- ./prog {n}")
@@ -152,7 +152,7 @@ class EveryDay(pipeline.RecordingTest):
 
     def test_the_live_view(self):
         self.build("prog", HOT)
-        # Curses leaves the terminal's description behind.
+        # Curses leaves the terminal's description allocated at exit.
         said = self.type("ASAN_OPTIONS=detect_leaks=0 stackpipe top -- ./prog 2000000000", keys=b"q", until=rb"hot")
         self.assertNotIn("error", said)
 
@@ -211,7 +211,7 @@ class EveryDay(pipeline.RecordingTest):
             self.assertNotIn("all processes", reason)
 
     def test_wrong_options(self):
-        """One line, in the name of what was typed; and what was to be recorded does not run."""
+        """One line in the name of the typed command, and the command to be recorded does not run."""
         for options, text in (("-F 0", "-F takes a rate"), ("-o foo", "implies no format"), ("-e none", "unknown event 'none'"),
                               ("--engine=none", "--engine takes"), ("--sandbox=none", "--sandbox takes"), ("-s 7", "-s takes"),
                               ("--debuginfod=none", "--debuginfod takes")):
@@ -222,7 +222,7 @@ class EveryDay(pipeline.RecordingTest):
         self.assertIn("No such file", self.type("stackpipe record -q --unwind-rules=none -- touch ran", status=1))
         self.assertFalse((self.directory / "ran").exists())
 
-    def test_a_rate_that_no_program_bears(self):
+    def test_a_rate_that_is_too_high(self):
         said = self.type("stackpipe record -F 1000000 -- true")
         self.assertIn("1000000 Hz would leave programs little CPU time: using 20000", said)
         self.assertIn(" at 20000 Hz\n", self.type("stackpipe report"))

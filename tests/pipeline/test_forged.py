@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Numbers that add up to more than can be counted: whoever adds them says so, and no sum wraps to an honest one."""
+"""Forged numbers whose sum exceeds 64 bits: whatever adds them reports it, and no sum wraps to a plausible one."""
 import json
 import struct
 
@@ -12,7 +12,7 @@ from streams import blob, numbers, string
 
 SYMBOLIZED = pipeline.TOP / "tests" / "data" / "small.symbolized.stream"
 MOST = (1 << 64) - 1
-LOST, LOST_SAMPLES = 2, 13  # of perf's
+LOST, LOST_SAMPLES = 2, 13  # types of perf's records
 STREAM_LOST, HEAP_LOST = 18, 27
 MORE_STACKS = 17
 SAID = "its counts exceed 64 bits"
@@ -33,7 +33,7 @@ class Forged(pipeline.PipelineTest):
         self.path = self.directory / "forged"
 
     def on(self, records, *command):
-        """How a program has ended that reads a stream of these records."""
+        """How a program exits that reads a stream of these records."""
         self.path.write_bytes(streams.between(self.hello, records, self.end))
         with self.path.open("rb") as stdin:
             return self.start(command, stdin=stdin).end()[0]
@@ -71,7 +71,7 @@ class Forged(pipeline.PipelineTest):
             with self.subTest(format=name):
                 self.assert_says_so(self.sink([*self.records, count(MOST - 5), count(7)], f"out.{name}"))
 
-    def test_what_a_stream_tells(self):
+    def test_numbers_of_a_stream(self):
         heap_lost = streams.make_record(HEAP_LOST, numbers(0, made.UPID, 0, 0, 0, MOST, 0, 0))
         lost = streams.make_record(STREAM_LOST, numbers(0, 0, MOST))
         events = streams.make_record(made.HEAP_EVENTS, numbers(0, made.UPID, MOST) + blob(made.OF_THREAD_1))
@@ -90,22 +90,22 @@ class Forged(pipeline.PipelineTest):
         self.assert_says_so(self.sink([made.process(), event, heavy, heavy], "out.folded", "--view=faults"))
         self.assertEqual((self.directory / "out.folded").read_text().split()[-1], str(MOST))
 
-    def test_numbers_that_only_add_up_because_they_wrap(self):
+    def test_sums_that_match_only_by_wrapping(self):
         records = [stats(4, 0), count(MOST), count(5)]
         ended = self.on([*records], pipeline.program("frame-dump"), "--summary")
         self.assertIn(b"DOES NOT ADD UP", ended.output)
         self.assertEqual(ended.status, 1)
         self.assertFalse(accounting.of_stream(self.path)["adds_up"])
 
-    def test_an_end_that_nobody_knows(self):
+    def test_an_unknown_end_reason(self):
         for end in 17, 99:
             unknown = streams.make_record(made.STACK, numbers(0, made.UPID, 1, 0, 1, end, 0, 0, 0, 0, 0))
             self.path.write_bytes(streams.between(self.hello, [*self.records, unknown], self.end))
             report = self.start([pipeline.program("stackpipe"), "report", "--json", self.path]).end()[0]
             self.assertIn(1, json.loads(report.output)["summary"]["ends"].values())
 
-    def test_every_end_is_read_back(self):
-        """Out of a capture and folded stacks, also behind numbers that are nobody's."""
+    def test_every_end_reason_is_read_back(self):
+        """From a capture and from folded stacks, also for end reasons of unused numbers."""
         cut = streams.make_record(made.STACK, numbers(0, made.UPID, 1, 0, 1, MORE_STACKS, 1) +
                                   struct.pack("<QII", made.CODE, 0, 2) + numbers(0, 0, 0, 0))
         for name in "out.syscap", "out.folded":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""stackpipe, the front-end: its commands do what the pipelines that they show would do."""
+"""stackpipe, the front-end: its commands do the same as the pipelines that they show."""
 import json
 import os
 import re
@@ -20,7 +20,7 @@ STACKPIPE = BUILD / "stackpipe" / "stackpipe"
 CHAIN = pipeline.CHAIN
 BUSY = [sys.executable, "-c", "import json\nfor i in range(150): json.dumps(list(range(20000)))"]
 TERMINAL = (120, 40)
-VIEWS_MAX = 12  # keys until one that is there must have come
+VIEWS_MAX = 12  # presses until any existing view must have been shown
 
 
 def run(*arguments, status=0, **options):
@@ -44,7 +44,7 @@ class Front(pipeline.RecordingTest):
         return [(line.rpartition(" ")[0].split(";"), int(line.rpartition(" ")[2]))
                 for line in text.read_text().splitlines()]
 
-    def test_the_pipeline_that_is_shown_does_the_same(self):
+    def test_the_shown_pipeline_does_the_same(self):
         shown = run("record", "--show-pipeline", "-q", "-F", "500", "-o", self.capture, "--", CHAIN, "once", "0.2").stdout
         stages = [shlex.split(each) for each in shown.split(" | ")]
         self.assertEqual([each[0] for each in stages], ["perf-source", "live-unwinder", "symbolizer", "capture-sink"])
@@ -53,7 +53,7 @@ class Front(pipeline.RecordingTest):
         subprocess.run(shown, shell=True, check=True, env=dict(os.environ, PATH=f"{path}:{os.environ['PATH']}"))
         self.assertGreater(self.capture.stat().st_size, 256)
 
-    def test_all_but_the_source_are_confined_as_it_is_said(self):
+    def test_all_but_the_source_get_the_sandbox_mode(self):
         mode = ["--sandbox", "required"]
         shown = run("record", "--show-pipeline", "--sandbox=required", "--", "true").stdout
         source, *others = [shlex.split(each) for each in shown.split(" | ")]
@@ -70,7 +70,7 @@ class Front(pipeline.RecordingTest):
         run("record", "-q", "-o", self.capture, "--", "sh", "-c", "exit 7", status=7)
 
     def check_stopped(self, send):
-        """A signal to the front-end ends the recording well, wherever else it goes."""
+        """A signal to the front-end ends the recording cleanly, wherever else it is delivered."""
         front = subprocess.Popen([STACKPIPE, "record", "-a", "-o", self.capture], stderr=subprocess.PIPE,
                                  text=True, start_new_session=True)
         pipeline.wait_for(lambda: pipeline.has_size(self.capture, 1), "the capture")
@@ -97,7 +97,7 @@ class Front(pipeline.RecordingTest):
         report = run("report", cwd=self.directory).stdout
         self.assertRegex(report, r"samples, \d+ lost")
 
-    def test_a_file_that_exists_is_kept(self):
+    def test_an_existing_file_is_kept(self):
         self.capture.write_text("mine")
         done = run("record", "-q", "-o", self.capture, "--", "true", status=1)
         self.assertIn("exists", done.stderr)
@@ -122,14 +122,14 @@ class Front(pipeline.RecordingTest):
         self.assertEqual({name: counts[0] for name, counts in found.items()},
                          {name: counts[0] for name, counts in expected.items()})
         same = [name for name, counts in expected.items() if found[name] == counts]
-        self.assertGreater(len(same), 0.9 * len(expected))  # names that two files have are two functions
+        self.assertGreater(len(same), 0.9 * len(expected))  # a name in two files is two functions
         self.assertEqual(report["summary"]["samples"], sum(n for _, n in stacks))
 
     def looked_at(self, *options):
         return json.loads(run("report", "--json", *options, self.capture).stdout)["summary"]["looked_at"]
 
     def test_the_summary_counts_samples_of_rare_stacks(self):
-        """There are more distinct stacks than it keeps."""
+        """There are more distinct stacks than the summary keeps."""
         text = self.directory / "rare.folded"
         text.write_text("".join(f"main;f{i % 97};g{i};{'hot' if i % 4 else 'warm'} 1\n" for i in range(80000)))
         said = run("convert", text, self.capture).stderr
@@ -137,7 +137,7 @@ class Front(pipeline.RecordingTest):
         self.assertIn(" 25.00 %  warm", said)
 
     def test_a_recorded_stream_is_converted(self):
-        """As it is, and with names that it does not have yet."""
+        """As it is, and symbolized where it has no names yet."""
         stream = self.directory / "recorded.stream"
         for stages in [], [self.stage("symbolizer")]:
             with stream.open("wb") as out:
@@ -157,7 +157,7 @@ class Front(pipeline.RecordingTest):
 
     def test_processes_keep_their_pids(self):
         run("record", "-q", "-o", self.capture, "--", "sh", "-c", f"echo $$ > {self.directory}/pid; exec {shlex.join(BUSY)}")
-        pid = int((self.directory / "pid").read_text())  # another incarnation of it by now
+        pid = int((self.directory / "pid").read_text())  # the same PID, now another process incarnation
         processes = json.loads(run("report", "--json", self.capture).stdout)["processes"]
         self.assertEqual(processes[0]["pid"], pid)
 
@@ -170,7 +170,7 @@ class Front(pipeline.RecordingTest):
         stacks = self.folded(self.capture)
         self.assertEqual(sum(each["total"] for each in tree), sum(n for names, n in stacks if len(names) > 1))
 
-    def test_a_difference_is_told_by_function(self):
+    def test_a_difference_is_shown_by_function(self):
         before, after = self.directory / "a.folded", self.directory / "b.folded"
         before.write_text("main;_start;slow 30\nmain;_start;same 10\n")
         after.write_text("main;_start;slow 10\nmain;_start;same 10\n")
@@ -186,8 +186,8 @@ class Front(pipeline.RecordingTest):
         run("diff", "-o", page, before, after)
         self.assertIn('id="base-data"', page.read_text())
 
-    def test_what_does_more_work_makes_nothing_else_better(self):
-        """A function that takes as long as before takes as long, though its share is less."""
+    def test_more_work_elsewhere_is_no_improvement(self):
+        """A function that takes as long as before is shown as unchanged, though its share is smaller."""
         for name, ms in ("before", "300"), ("after", "900"):
             run("record", "-q", "-o", self.directory / f"{name}.syscap", "--", CHAIN, "once", f"{int(ms) / 1000}")
         found = json.loads(run("diff", "--json", "-n0", self.directory / "before.syscap", self.directory / "after.syscap").stdout)
@@ -199,7 +199,7 @@ class Front(pipeline.RecordingTest):
         text = run("diff", self.directory / "before.syscap", self.directory / "after.syscap").stdout
         self.assertRegex(text, r"(?m)^change +\+\d+\.\d\d %$")
 
-    def test_what_cannot_be_compared_is_told(self):
+    def test_incomparable_files_are_reported(self):
         self.record_busy()
         folded = self.directory / "a.folded"
         folded.write_text("main;_start;slow 30\n")
@@ -208,7 +208,7 @@ class Front(pipeline.RecordingTest):
         run("diff", "--view=samples", self.capture, folded)
         run("diff", "--view=nothing", self.capture, folded, status=1)
 
-    def test_files_that_are_none_are_told_in_one_line(self):
+    def test_invalid_files_are_reported(self):
         garbage = self.directory / "garbage"
         garbage.write_bytes(bytes(range(256)) * 10)
         for arguments in (["report", self.directory / "nothing"], ["report", garbage], ["diff", garbage, garbage],
@@ -221,14 +221,14 @@ class Front(pipeline.RecordingTest):
         run("report", "--time=x", status=2)
 
     def assert_one_line(self, text, status, *arguments):
-        """Who has seen nothing but its neighbour's error says nothing."""
+        """A stage whose neighbour has reported an error reports nothing."""
         done = run(*arguments, status=status, cwd=self.directory)
         errors = [line for line in done.stderr.splitlines()
                   if "hardware counter" not in line and "INCOMPLETE" not in line]
         self.assertEqual(len(errors), 1, done.stderr)
         self.assertIn(text, errors[0])
 
-    def test_errors_are_told_once(self):
+    def test_errors_are_reported_once(self):
         (self.directory / "mine.syscap").write_text("mine")
         (self.directory / "empty.syscap").touch()
         for expected in (("exists", 1, "record", "-o", "mine.syscap", "--", "true"),
@@ -267,7 +267,7 @@ class Front(pipeline.RecordingTest):
 
     @pipeline.needs_root
     def test_links_of_others_are_not_followed(self):
-        """Where anybody may put something, as in /tmp."""
+        """In directories that others can write to, like /tmp."""
         shared, precious = self.directory / "shared", self.directory / "precious"
         shared.mkdir()
         shared.chmod(0o1777)
@@ -292,7 +292,7 @@ class Front(pipeline.RecordingTest):
         self.assertEqual((done.returncode, done.stderr),
                          (1, "stackpipe top: error: the live view needs a terminal\n"))
 
-    def test_the_doctor_says_what_works(self):
+    def test_the_doctor_reports_what_works(self):
         self.assertRegex(run("doctor").stdout, r"(?m)^yes +record programs that you start$")
 
 
@@ -386,12 +386,12 @@ class Top(pipeline.RecordingTest):
         self.wait_for(r"status \d+")
 
     def view(self):
-        """What the numbers of the list are of."""
+        """The unit of the list's numbers."""
         found = re.search(r"(?m)^last \d+ s: [\d.]+ (.*)$", self.screen())
         return found and found[1].strip()
 
     def go_to(self, view):
-        """Views come round. One that nothing was seen of for a while is passed by."""
+        """Cycles through the views. A view without samples in the last seconds is skipped."""
         for _ in range(VIEWS_MAX):
             before = self.view()
             self.tmux("send-keys", "v")
@@ -406,7 +406,7 @@ class Top(pipeline.RecordingTest):
         self.go_to("ms on-cpu")
         self.go_to("ms off-cpu")
         self.wait_for(r"[1-9]\d*\.\d ms off-cpu")
-        self.wait_for(r"\d+\.\d\d %.*(nanosleep|wait4)")  # a busy machine has it wait for a CPU, too
+        self.wait_for(r"\d+\.\d\d %.*(nanosleep|wait4)")  # on a busy machine it waits for a CPU, too
         self.assertNotRegex(self.screen(), "schedule")
         for view in "ms wakeups", "ms wall-clock", "samples":
             self.go_to(view)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whatever arrives on standard input: one line and status 1, never a crash, never a hang."""
+"""Any garbage on standard input gives one line and status 1, never a crash, never a hang."""
 import bz2
 import gzip
 import lzma
@@ -42,13 +42,13 @@ class ReaderTest(pipeline.PipelineTest):
         self.assertTrue(errors[0].startswith(f"{name}: error: "), errors)
 
     def assert_refused_or_valid(self, done, name):
-        """A damage that leaves a valid stream goes by unseen, and in silence."""
+        """Damage that leaves a valid stream is not detected, and nothing is printed."""
         told = done.stderr or not done.stdout.endswith(b"NOT everything adds up\n")
         if done.returncode and told:
             self.assert_refused(done, name)
 
     def check(self, make_inputs, assertion):
-        """Feeds every reader with what is made of a stream that it understands."""
+        """Feeds every reader with inputs made from a stream that it understands."""
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             for title, (stream, command) in READERS.items():
                 inputs = make_inputs((DATA / stream).read_bytes())
@@ -59,37 +59,37 @@ class ReaderTest(pipeline.PipelineTest):
 
 
 class Garbage(ReaderTest):
-    def test_that_is_no_stream(self):
+    def test_input_that_is_no_stream(self):
         self.check(foreign_inputs, self.assert_refused)
 
-    def test_behind_a_hello(self):
+    def test_garbage_after_a_hello(self):
         self.check(inputs_behind_hello, self.assert_refused)
 
-    def test_of_flipped_bytes(self):
+    def test_flipped_bytes(self):
         self.check(flipped_inputs, self.assert_refused_or_valid)
 
-    def test_of_cut_streams(self):
+    def test_truncated_streams(self):
         self.check(cut_inputs, self.assert_refused)
 
-    def test_of_streams_with_missing_records(self):
+    def test_streams_with_missing_records(self):
         self.check(inputs_with_missing_record, self.assert_refused)
 
     def test_marked_incomplete(self):
-        """Whole for the protocol, and yet not all that was recorded: nobody may miss that."""
+        """Whole for the protocol, but not all that was recorded: this must be reported."""
         self.check(lambda stream: {"marked": streams.marked_incomplete(stream)},
                    self.assert_refused)
 
-    def test_streams_themselves_are_good(self):
+    def test_the_original_streams_are_valid(self):
         self.check(lambda stream: {"whole": stream},
                    lambda done, name: self.assertEqual((done.returncode, done.stderr), (0, b"")))
 
 
 COMPRESSED = {"gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress,
-              "zstd": lambda data: ZSTD_MAGIC + b"\0\x58" + data}  # its blocks are not looked at
+              "zstd": lambda data: ZSTD_MAGIC + b"\0\x58" + data}  # its blocks are not read
 
 
 class Compressed(ReaderTest):
-    """One line says what it is, and which program undoes it."""
+    """One line names the compression and the program that undoes it."""
 
     def assert_told(self, done, name, program):
         self.assert_refused(done, name)
@@ -118,7 +118,7 @@ class Compressed(ReaderTest):
 
 
 def foreign_inputs(stream):
-    """What people pipe into the wrong program, and worse."""
+    """Input from the wrong program, and worse."""
     chosen = random.Random(0)
     hello = streams.records(stream)[0]
     return {
@@ -154,7 +154,7 @@ def flip(stream, at, chosen):
 
 
 def flipped_inputs(stream):
-    """Half of them anywhere, half of them where the numbers are."""
+    """Half of the flips are anywhere, half are in numbers."""
     chosen = random.Random(2)
     places = [chosen.randrange(len(stream)) for _ in range(N_FLIPS // 2)]
     records = streams.records(stream)
@@ -166,7 +166,7 @@ def flipped_inputs(stream):
 
 
 def inputs_with_missing_record(stream):
-    """Only the totals in `end` tell that there was one more."""
+    """Only the totals in `end` show that there was one more."""
     chosen = random.Random(4)
     records = streams.records(stream)
     places = chosen.sample(range(1, len(records) - 1), N_MISSING)

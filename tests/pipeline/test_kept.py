@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""No recording is lost to one that failed, and what is recorded goes on, whatever becomes of its recording."""
+"""A failed recording loses no older one, and the recorded program goes on whatever happens to its recording."""
 import signal
 import subprocess
 from pathlib import Path
@@ -9,7 +9,7 @@ import pipeline
 STACKPIPE = pipeline.program("stackpipe")
 KNOWN = "known"
 STATUS = 7
-# Writes what is known, a while after its recording has failed, and has a status of its own.
+# Writes a known text, a while after its recording has failed, and exits with a known status.
 WRITER = f': > "$0.begun"; i=0; while [ $i -lt 300 ]; do ls /usr/bin >/dev/null; i=$((i+1)); done; echo {KNOWN} > "$0"; exit {STATUS}'
 NO_ROOM = "No space left on device"
 
@@ -36,7 +36,7 @@ class Kept(pipeline.RecordingTest):
                 self.stackpipe("record", "-q", *arguments, status=status)
                 self.assertEqual((self.names(), self.content()), (["stackpipe.syscap"], before), arguments)
 
-    def test_the_last_one_is_kept(self):
+    def test_the_last_recording_is_kept(self):
         self.stackpipe("record", "-q", "--", pipeline.CHAIN, "once", "0.2")
         before = self.content()
         self.stackpipe("record", "-q", "--", pipeline.CHAIN, "once", "0.2")
@@ -44,7 +44,7 @@ class Kept(pipeline.RecordingTest):
         self.assertEqual(self.content(".old"), before)
         self.assertNotEqual(self.content(), before)
 
-    def test_what_would_be_replaced_by_force(self):
+    def test_a_failure_replaces_no_file(self):
         for name in "out.syscap", "out.html", "out.folded", "out.pb.gz":
             self.stackpipe("record", "-q", "-o", name, "--", pipeline.CHAIN, "once", "0.2")
             before = (self.directory / name).read_bytes()
@@ -85,8 +85,8 @@ class Kept(pipeline.RecordingTest):
                 self.assertNotIn("wrote", done.stderr)
         self.assertRegex(self.stackpipe("report", "stackpipe.syscap", status=1).stdout, "INCOMPLETE")
 
-    def test_each_stage_that_dies(self):
-        """The stages behind the source, one after the other; the command is none the wiser."""
+    def test_each_stage_is_killed(self):
+        """Kills the stages after the source, one after the other; the command is not affected."""
         for victim in range(1, 4):
             known = self.directory / f"{KNOWN}-{victim}"
             capture = self.directory / f"{victim}.syscap"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Code of the kernel that comes and goes while it is recorded: BPF programs above all."""
+"""Kernel code that is loaded and unloaded during a recording: mainly BPF programs."""
 import errno
 import functools
 import re
@@ -16,15 +16,15 @@ BPF_SPIN = pipeline.BUILD / "tests" / "pipeline" / "bpf-spin"
 NO_KSYMBOL = pipeline.BUILD / "tests" / "pipeline" / "libno-ksymbol.so"
 JIT = Path("/proc/sys/net/core/bpf_jit_enable")
 BPF_SPIN_SKIPPED = 77
-N_PROGRAMS = 20  # one after the other, in each of two threads
+N_PROGRAMS = 20  # in sequence, in each of two threads
 N_ALL = 2 * (N_PROGRAMS + 1)
-SECONDS = 0.05  # of CPU time, each of them
-BETWEEN = "between"  # a thread that is about to run the next program
-THREAD = re.compile(r"(left|right)\d+")  # has the name of the program that it runs
+SECONDS = 0.05  # of CPU time, for each of them
+BETWEEN = "between"  # name of a thread that is about to run the next program
+THREAD = re.compile(r"(left|right)\d+")  # named after the program that it runs
 
 
 class ByHand(pipeline.PipelineTest):
-    """Names have their time; what is expected was worked out by hand."""
+    """Names are valid for a time; the expected ones were worked out by hand."""
 
     def setUp(self):
         super().setUp()
@@ -75,7 +75,7 @@ class ByHand(pipeline.PipelineTest):
 
 
 def thread_of(program):
-    """The thread in which a program runs, by its name."""
+    """The name of the thread in which a program runs."""
     return program.removesuffix("_[k]").rsplit("_", 1)[-1]
 
 
@@ -114,7 +114,7 @@ class Live(pipeline.RecordingTest):
                 self.stage("symbolizer"))
 
     def wait_for_samples(self, stream):
-        """Until a recording has read what was there already: that comes before all samples."""
+        """Until a recording has read what existed before it: that precedes all samples."""
         def has_samples():
             with stream.open("rb") as begun:
                 ended = subprocess.run(self.stage("frame-dump"), stdin=begun, capture_output=True)
@@ -134,10 +134,10 @@ class Live(pipeline.RecordingTest):
 
     def assert_programs_have_their_names(self, n_programs):
         """Each program runs in a thread of its name; nearly all samples of it are in the program.
-        Returns which were found."""
+        Returns the programs that were found."""
         n_all, n_right, found = 0, 0, set()
         for names, n in self.folded():
-            # A thread that was there before has the name that it had when that was read, shortly after the beginning.
+            # A thread from before the recording has the name that it had when /proc was read, shortly after the start.
             if names[0] in (BPF_SPIN.name, BETWEEN):
                 continue
             programs = [name for name in names if name.startswith("bpf_prog_")
@@ -155,7 +155,7 @@ class Live(pipeline.RecordingTest):
         return found
 
     def assert_addresses_are_used_again(self, n_programs):
-        """Else the test shows nothing."""
+        """Otherwise the test would show nothing."""
         came = [(start, start + size, name) for start, size, flags, name in self.kernel_symbols()
                 if flags == "-"]
         again = sum(any(start < end_before and start_before < end and name != name_before
@@ -182,7 +182,7 @@ class Live(pipeline.RecordingTest):
         self.assert_programs_have_their_names(N_ALL)
 
     def test_programs_beside_a_later_recorder(self):
-        """The kernel tells the newest first, and those before it with a wrong size."""
+        """The kernel reports the newest first, and those before it with a wrong size."""
         with self.stream.open("wb") as out:
             recording = self.start(*self.stages("-a"), stdout=out)
         self.wait_for_samples(self.stream)
@@ -198,8 +198,8 @@ class Live(pipeline.RecordingTest):
         self.assert_addresses_are_used_again(N_ALL)
         self.assert_programs_have_their_names(N_ALL)
 
-    def test_programs_that_were_there_before(self):
-        """kallsyms tells of them at the start, and that is not forgotten."""
+    def test_programs_loaded_before_the_recording(self):
+        """kallsyms lists them at the start, and they are not forgotten."""
         spinning = self.start(self.spin())
         pid = spinning.processes[0].pid
         pipeline.wait_for(lambda: all(map(THREAD.fullmatch, threads_of(pid) - {BPF_SPIN.name})) and
@@ -211,8 +211,8 @@ class Live(pipeline.RecordingTest):
                  if thread_of(name) in ("left0", "right0")}
         self.assertEqual(flags, {"gone"})
 
-    def test_programs_that_others_load(self):
-        """A program that is recorded may run what others have loaded."""
+    def test_programs_loaded_by_other_processes(self):
+        """A recorded program may run programs that others have loaded."""
         spinning = self.start(self.spin())
         self.record_stream("--", pipeline.CHAIN, "once", "0.5")
         spinning.signal(signal.SIGKILL)
@@ -222,7 +222,7 @@ class Live(pipeline.RecordingTest):
 
 
 class Refused(pipeline.RecordingTest):
-    """An older kernel, or one that does not let us: one line says so, and all else is as before."""
+    """On an older kernel, or without permission, one line reports it, and everything else is as before."""
 
     def end_of(self, error, *stages):
         preload = ["env", f"LD_PRELOAD={NO_KSYMBOL}", "ASAN_OPTIONS=verify_asan_link_order=0",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a person gets who records something that runs."""
+"""Recordings of running programs."""
 import os
 import re
 import shutil
@@ -11,7 +11,7 @@ from pathlib import Path
 import pipeline
 import streams
 
-PROCESS_BEGINS = "_start", "_dl_start_user"  # the program's or loader's; the loader's second half
+PROCESS_BEGINS = "_start", "_dl_start_user"  # the program's or the loader's; the loader's second part
 CHAIN_CALLS = ["main", "outer", "middle", "inner"]
 PYTHON_WORKLOAD = "sum(i * i for i in range(25_000_000))"
 
@@ -19,7 +19,7 @@ pipeline.mount_tracefs()
 
 
 def file_id_of_kernel():
-    """By what file(1) and others look for; None: the kernel has no build-id."""
+    """The kernel's file id, which is based on its build-id; None: the kernel has no build-id."""
     notes = Path("/sys/kernel/notes")
     found = re.search(b"\4\0\0\0\x14\0\0\0\3\0\0\0GNU\0(.{20})",
                       notes.read_bytes() if notes.exists() else b"", re.S)
@@ -47,7 +47,7 @@ int main(void)
 
 class Live(pipeline.RecordingTest):
     def record_folded(self, *source_arguments):
-        """[(names, n), …] of a whole pipeline in which everything ends well."""
+        """[(names, n), …] of a whole pipeline in which every stage exits with 0."""
         out = self.directory / "out.folded"
         self.run_well(self.source(*source_arguments), self.stage("live-unwinder"),
                       self.stage("symbolizer"), self.stage("capture-sink", out))
@@ -68,21 +68,21 @@ class Live(pipeline.RecordingTest):
             self.assertIn("kernel_clone_[k]", names)  # kernel/fork.c, on all kernels since 5.10
 
     def assert_nearly_all_complete(self):
-        """99 % of the stacks with a user side: the loader's first steps have no unwind tables."""
+        """99 % of the stacks with a user side are complete: the loader's first steps have no unwind information."""
         ends = self.stats("live-unwinder")["stacks"]
         n_user = sum(ends.values()) - ends["no-user-regs"]
         self.assertGreater(n_user, 100, ends)
         self.assertGreaterEqual(ends["complete"], 0.99 * n_user, ends)
 
     def assert_reach_their_beginning(self, stacks, thread):
-        """Every stack of a main thread that is not marked as cut goes back to its beginning."""
+        """Every stack of a main thread that is not marked as cut goes back to the start of its process."""
         for names, _ in stacks:
             user = streams.user_side(names)
             if names[0].startswith(thread) and user and not user[0].startswith("["):
                 self.assertIn(user[0], PROCESS_BEGINS, names)
 
     def assert_hold_chain(self, stacks, thread, caller, share):
-        """Every inner() has been called through the whole chain, and there are many of them."""
+        """Every inner() is called through the whole chain, and this share of samples is in it."""
         of_thread = [(streams.user_side(names), n) for names, n in stacks if names[0] == thread]
         found = 0
         for user, n in of_thread:
@@ -107,7 +107,7 @@ class Live(pipeline.RecordingTest):
         self.assert_hold_chain(stacks, "chain", "main", 0.9)
 
     def summary_of(self, *source_arguments):
-        """What the sink says of a recording of Python."""
+        """The sink's summary of a recording of Python."""
         command = [sys.executable, "-c", PYTHON_WORKLOAD]
         *_, sink = self.start(
             self.source(*source_arguments, "--", *command), self.stage("live-unwinder"),
@@ -116,7 +116,7 @@ class Live(pipeline.RecordingTest):
         self.assertEqual(sink.status, 0, sink)
         return "\n".join(sink.errors)
 
-    def test_stacks_that_are_cut_have_a_remedy(self):
+    def test_cut_stacks_have_a_remedy(self):
         self.assertRegex(self.summary_of("-s", "512"),
                          r"record again with -s 65528: \d+ % of the stacks were cut")
 
@@ -129,7 +129,7 @@ class Live(pipeline.RecordingTest):
         self.assert_nearly_all_complete()
         self.assert_reach_their_beginning(stacks, "large")
 
-    def test_stacks_that_are_not_cut_need_none(self):
+    def test_complete_stacks_need_no_remedy(self):
         self.assertNotIn("were cut", self.summary_of())
 
     def test_summary_of_frame_dump_adds_up(self):
@@ -147,7 +147,7 @@ class Live(pipeline.RecordingTest):
         paths = dict(re.findall(r'^image image=(\d+) .* path="(.*)"$', text, re.M))
         told = re.findall(r'^image_id image=(\d+) .* file_id="(.*)"$', text, re.M)
         ids = {paths[number]: file_id for number, file_id in told}
-        self.assertEqual(len(ids), len(told), "an image's ids were told twice")
+        self.assertEqual(len(ids), len(told), "an image's ids were emitted twice")
         self.assertEqual(ids[str(pipeline.CHAIN)], streams.file_id_of(pipeline.CHAIN.read_bytes()))
         for path in filter(os.path.isfile, ids):
             self.assertEqual(ids[path], streams.file_id_of(Path(path).read_bytes()), path)
@@ -174,25 +174,25 @@ class Live(pipeline.RecordingTest):
         process = self.start_busy("forks")
         stacks = self.record_folded("-p", str(process.pid), "-d", "1")
         self.assert_hold_chain(stacks, "chain", "child", 0.3)
-        self.assertIsNone(process.poll(), "recording has ended the process")
+        self.assertIsNone(process.poll(), "the recording ended the process")
 
     def test_a_running_process_while_a_command_runs(self):
-        """The command tells how long, and is not recorded itself."""
+        """The command determines the duration, and is not recorded itself."""
         clock = self.directory / "clock"
         shutil.copy(pipeline.CHAIN, clock)
         process = self.start_busy("once")
         stacks = self.record_folded("-p", str(process.pid), "--", clock, "once", "0.5")
         self.assert_hold_chain(stacks, "chain", "main", 0.9)
         self.assertNotIn("clock", {names[0] for names, _ in stacks})
-        self.assertIsNone(process.poll(), "recording has ended the process")
+        self.assertIsNone(process.poll(), "the recording ended the process")
 
-    def test_a_process_that_ends_itself(self):
+    def test_a_process_that_exits_by_itself(self):
         process = self.start([pipeline.CHAIN, "once", "0.5"]).processes[0]
         stacks = self.record_folded("-p", str(process.pid))
         self.assert_hold_chain(stacks, "chain", "main", 0.9)
 
     def test_the_whole_machine_for_a_while(self):
-        """The program has a name of its own: others of the machine may run chain, too."""
+        """The program has a unique name: other processes of the machine may run chain, too."""
         program = self.directory / f"chain-{os.getpid()}"
         shutil.copy(pipeline.CHAIN, program)
         self.start([program, "once", "1000000"])
@@ -225,7 +225,7 @@ class Live(pipeline.RecordingTest):
         self.assertGreater(min(found), 0.3 * of_program, stacks)
 
     def compile_spinning(self, function, path):
-        """Functions of one size and place, so that only the file tells which one ran."""
+        """Functions of the same size and location, so that only the file determines which one ran."""
         subprocess.run(["cc", "-O1", f"-Dspin_here={function}", "-o", path,
                         pipeline.TOP / "tests" / "programs" / "spin.c"], check=True)
 
@@ -239,7 +239,7 @@ class Live(pipeline.RecordingTest):
         self.assertGreater(len(times), 1000)
         self.assertEqual(times, sorted(times))
 
-    def test_a_dead_process_is_told(self):
+    def test_a_dead_process_is_reported(self):
         gone = subprocess.Popen(["true"])
         gone.wait()
         for command in (), ("--", "sleep", "1000000"):
@@ -261,7 +261,7 @@ class CommandStatus(pipeline.RecordingTest):
             ended = self.end_of("sh", "-c", f"kill -{number} $$")
             self.assertEqual(ended.status, 128 + number)
 
-    def test_of_a_command_that_is_not_there(self):
+    def test_of_a_missing_command(self):
         ended = self.end_of("no-such-command")
         self.assert_fails_in_one_line(ended, 127, "no-such-command")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where the kernel has dropped events is told in every format that has a place for it."""
+"""The times at which the kernel dropped events are in every format that has a place for them."""
 import base64
 import json
 import struct
@@ -10,7 +10,7 @@ import streams
 
 SYMBOLIZED = pipeline.TOP / "tests" / "data" / "small.symbolized.stream"
 LOST = 18
-LATER_NS = 25_000_000  # behind the stream's start, which its hello tells
+LATER_NS = 25_000_000  # after the stream's start, which is in its hello
 START_TIME_AT = streams.RECORD_HEADER.size + 4 * 8
 
 
@@ -36,7 +36,7 @@ class Losses(pipeline.PipelineTest):
         self.assertEqual(times, {(25.0, 50.0)})
 
     def page(self, stream):
-        """The header of a page's data, and how long the numbers behind it are."""
+        """The header of a page's data, and the size of the numbers after it."""
         packed = self.convert("out.html", stream).split(b'id="data">', 1)[1].split(b"</script>", 1)[0]
         data = zlib.decompress(base64.b64decode(packed))
         size, = struct.unpack_from("<I", data)

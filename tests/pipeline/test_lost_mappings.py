@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where records of mappings were lost no stack is called complete, and each says why."""
+"""After lost mapping records no stack is marked complete; its end reason shows why."""
 import pipeline
 import streams
 
-SMALL_WITHOUT_FLAGS = pipeline.SMALL_STREAM  # of before 1.6
-MAPPINGS_LOST = 8  # of a sample's flags
+SMALL_WITHOUT_FLAGS = pipeline.SMALL_STREAM  # from before 1.6
+MAPPINGS_LOST = 8  # a sample's flag
 
 
 def flagged(stream, every):
-    """The stream with that flag at each `every`th sample."""
+    """The stream with that flag on each `every`th sample."""
     n = 0
     changed = []
     for record in streams.records(stream):
@@ -23,7 +23,7 @@ def flagged(stream, every):
 
 class LostMappings(pipeline.PipelineTest):
     def ends(self, every, *options):
-        """How the stacks end, and the folded stacks."""
+        """The counts of end reasons, and the folded stacks."""
         stream = self.directory / "flagged.stream"
         stream.write_bytes(flagged(SMALL_WITHOUT_FLAGS.read_bytes(), every))
         unwound = self.run_on(stream, self.stage("live-unwinder", "-q", *options))
@@ -36,13 +36,13 @@ class LostMappings(pipeline.PipelineTest):
         path.write_bytes(data)
         return path
 
-    def test_none_of_them_is_complete(self):
+    def test_no_flagged_stack_is_complete(self):
         for engine in "table", "dwfl":
             with self.subTest(engine):
                 before, whole = self.ends(1000000, f"--engine={engine}")
                 after, doubted = self.ends(1, f"--engine={engine}")
                 self.assertGreater(before["complete"], 20)
-                self.assertEqual(before["mappings-lost"], 1)  # the first
+                self.assertEqual(before["mappings-lost"], 1)  # the first sample
                 self.assertEqual(after["complete"], 0)
                 self.assertEqual(after["mappings-lost"], before["complete"] + 1)
                 self.assertEqual({end: n for end, n in before.items() if end not in ("complete", "mappings-lost")},
@@ -50,14 +50,14 @@ class LostMappings(pipeline.PipelineTest):
                 self.assertEqual(sum(n for names, n in doubted if names[1] == "[mappings-lost]"),
                                  after["mappings-lost"])
 
-    def test_the_others_stay_complete(self):
+    def test_other_stacks_stay_complete(self):
         before, _ = self.ends(1000000)
         after, _ = self.ends(2)
         self.assertGreater(after["complete"], 0)
         self.assertGreater(after["mappings-lost"], 0)
         self.assertEqual(after["complete"] + after["mappings-lost"], before["complete"] + 1)
 
-    def test_the_summary_tells(self):
+    def test_the_summary_shows_it(self):
         stream = self.directory / "flagged.stream"
         stream.write_bytes(flagged(SMALL_WITHOUT_FLAGS.read_bytes(), 1))
         dumped = self.run_on(stream, self.stage("live-unwinder", "-q"), self.stage("frame-dump", "--summary"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Streams that were recorded on another kind of machine."""
+"""Streams recorded on another architecture."""
 import re
 import shutil
 import struct
@@ -16,10 +16,10 @@ EM_AARCH64, EM_RISCV = 183, 243
 MASK_AT, MACHINE_AT = (streams.RECORD_HEADER.size + 8 * i for i in (8, 9))  # in a hello
 REGISTERS = 33  # x0 to x30, sp, pc
 STACK_START = 0xFFFFF0001000
-SIGNATURE = 0x2A << 48  # of a return address that is on the stack
+SIGNATURE = 0x2A << 48  # of a signed return address on the stack
 PROCESS, IMAGE, IMAGE_DATA = 7, 10, 12
-VDSO = 2  # an image whose bytes are in the stream
-BASE = 0x400000  # where the program is linked
+VDSO = 2  # kind of an image whose bytes are in the stream
+BASE = 0x400000  # the program's address as linked
 
 
 def hello_of(machine, mask):
@@ -35,7 +35,7 @@ def stream_of(machine, middle):
 
 
 class Program:
-    """One of aarch64, whose addresses its disassembly tells."""
+    """A program for aarch64, with the addresses of its disassembly."""
     def __init__(self, directory):
         path = directory / "program"
         subprocess.run([COMPILER, "-O2", "-static", "-nostdlib", "-fomit-frame-pointer", "-mbranch-protection=standard",
@@ -55,7 +55,7 @@ class Program:
         return int(re.search(r"str\tx30, \[sp, #-(\d+)\]!", self.functions[name])[1])
 
     def sample(self):
-        """In leaf(), whose return address is in x30; the others are on the stack, and signed."""
+        """A sample in leaf(): its return address is in x30; the others are on the stack, and signed."""
         registers = [0] * 30 + [self.behind_call("middle", "leaf"), STACK_START, self.start("leaf") + 4]
         stack = bytearray(4096)
         struct.pack_into("<Q", stack, 0, self.behind_call("outer", "middle") | SIGNATURE)
@@ -90,21 +90,21 @@ class MachinesTest(pipeline.PipelineTest):
         self.assertEqual(names[1:], ["_start", "outer", "middle", "leaf"])
         self.assertIn(b'"arch":"aarch64"', self.filter(data, "capture-sink", "-f", "firefox.json", "-").stdout)
 
-    def test_what_elfutils_cannot_do_is_refused(self):
+    def test_elfutils_cannot_unwind_other_machines(self):
         for option in ["--engine=dwfl", "--verify=1"]:
             done = self.filter(stream_of(EM_AARCH64, []), "live-unwinder", option)
             self.assertEqual(done.returncode, 1)
             self.assertIn(b"elfutils cannot unwind a stream recorded on aarch64 on this machine", done.stderr)
 
-    def test_machines_that_are_not_known_are_refused(self):
+    def test_unknown_machines_are_refused(self):
         done = self.filter(stream_of(EM_RISCV, []), "live-unwinder")
         self.assertEqual(done.returncode, 1)
         self.assertIn(b"the stream was recorded on an unsupported architecture", done.stderr)
 
     def replay_as_of(self, machine):
-        """Replays a file of perf that says that it was recorded there."""
+        """Replays a perf.data file whose header names that machine."""
         data = (DATA / "small.perf.data").read_bytes()
-        text = struct.pack("<I8s", 64, b"x86_64")  # behind its size
+        text = struct.pack("<I8s", 64, b"x86_64")  # after its size
         self.assertEqual(data.count(text), 1)
         path = self.directory / "perf.data"
         path.write_bytes(data.replace(text, struct.pack("<I8s", 64, machine)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Code of a JIT compiler whose prologues and epilogues have a caller."""
+"""JIT code whose prologues and epilogues have a caller."""
 from collections import Counter
 from pathlib import Path
 
@@ -15,7 +15,7 @@ def plain(name):
 
 class Recording(pipeline.RecordingTest):
     def callers(self, *arguments):
-        """Of its samples: (the caller, or how the stack ends) → how many; and the ends."""
+        """Counts samples by (the caller, or the end reason), and by end reason."""
         callee = arguments[1]
         ended = self.run_well(
             self.source("-F", "9999", "--", JIT_FRAMES, *arguments, "300"),
@@ -31,8 +31,8 @@ class Recording(pipeline.RecordingTest):
         return callers, ends
 
 
-class Told(Recording):
-    """Its bytes are in a jitdump."""
+class WithJitdump(Recording):
+    """The bytes of the code are in a jitdump."""
 
     def callers(self, callee):
         found = super().callers("dump", callee, self.directory)
@@ -42,7 +42,7 @@ class Told(Recording):
     def test_callers_before_the_prologue_by_the_sp(self):
         callers, ends = self.callers("kept")
         self.assertEqual(list(callers), ["outer"])
-        self.assertEqual(list(ends), ["[unproved]"])  # "outer" has a frame pointer alone
+        self.assertEqual(list(ends), ["[unproved]"])  # "outer" only has a frame pointer
 
     def test_a_return_has_its_caller_on_top_of_the_stack(self):
         callers, ends = self.callers("bare")
@@ -55,8 +55,8 @@ class Told(Recording):
         self.assertEqual(list(ends), ["[unproved]"])
 
 
-class Guessed(Recording):
-    """It has names alone, in a perf map: the stack shows where there is no frame yet."""
+class WithPerfMap(Recording):
+    """Only names are known, from a perf map: the stack shows whether there is no frame yet."""
 
     def callers(self, callee):
         try:

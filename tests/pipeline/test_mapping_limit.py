@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Of a process that has more mapped than is kept the stacks end where they begin, and say why."""
+"""Stacks of a process with more mappings than the limit end after the first frame, with this end reason."""
 import pipeline
 import streams
 
-LIMIT = 2  # of a mapping's flags
-EVERYTHING = 0, (1 << 64) - 1  # where it begins, and how long it is
-SMALL = 1  # the process that was recorded
+LIMIT = 2  # a mapping's flag
+EVERYTHING = 0, (1 << 64) - 1  # start and length
+SMALL = 1  # the recorded process
 FILE_IMAGE = 3
 
 
 def mapping(number, flags, start, length, image):
-    """What a process has mapped, or, without an image, has not."""
+    """A mapping of a process, or, without an image, the end of one."""
     return streams.make_record(streams.MAPPING, streams.numbers(number, flags, SMALL, 0, start, length, 0, image))
 
 
 def limited(stream, after, *behind):
-    """The stream in which the process is given up behind so many of its samples."""
+    """The stream in which the process reaches the mapping limit after that many of its samples."""
     n = 0
     changed = []
     hello, *middle, end = streams.records(stream)
@@ -42,7 +42,7 @@ class MappingLimit(pipeline.PipelineTest):
         self.small = pipeline.SMALL_STREAM.read_bytes()
         self.before, _ = self.ends(self.small)
 
-    def test_all_of_its_user_stacks_end_so(self):
+    def test_all_user_stacks_have_this_end_reason(self):
         for engine in "table", "dwfl":
             with self.subTest(engine):
                 after, stacks = self.ends(limited(self.small, 0), f"--engine={engine}")
@@ -52,13 +52,13 @@ class MappingLimit(pipeline.PipelineTest):
                 self.assertGreaterEqual(after["mapping-limit"], self.before["complete"])
                 self.assertEqual(sum(n for names, n in stacks if names[1] == "[mapping-limit]"), after["mapping-limit"])
 
-    def test_those_before_are_as_they_were(self):
+    def test_earlier_stacks_do_not_change(self):
         after, _ = self.ends(limited(self.small, 20))
         self.assertGreater(after["complete"], 0)
         self.assertGreater(after["mapping-limit"], 0)
         self.assertEqual(sum(after.values()), sum(self.before.values()))
 
-    def test_what_it_maps_later_is_not_known_either(self):
+    def test_later_mappings_are_ignored(self):
         later = mapping(99, 0, 0x401000, 0x1000, FILE_IMAGE)
         after, _ = self.ends(limited(self.small, 0, later))
         self.assertEqual(after["complete"], 0)

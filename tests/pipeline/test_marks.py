@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What programs tell of themselves is where Sysprof and the page show it, with its own time."""
+"""Marks that programs send appear in Sysprof and the page, with the program's own time."""
 import re
 import subprocess
 import sys
@@ -29,7 +29,7 @@ tell(b"+x\\tround")
 
 class Marks(pipeline.RecordingTest):
     def record_marks(self):
-        """A stream, and what the program says: [(duration, end), …]."""
+        """A stream, and the program's own times: [(duration, end), …]."""
         socket, stream = self.directory / "marks", self.directory / "marks.stream"
         with stream.open("wb") as out:
             ended = self.run_well(self.source(f"--marks={socket}", "--", sys.executable, "-c", PROGRAM),
@@ -44,7 +44,7 @@ class Marks(pipeline.RecordingTest):
         return [(int(time), int(duration), name) for time, duration, name in re.findall(
             r'(?m)^mark time=(\d+) duration=(\d+) process=[1-9]\d* tid=0 group="application" name="(.*?)" ', text)]
 
-    def test_they_are_in_the_stream(self):
+    def test_marks_are_in_the_stream(self):
         stream, said = self.record_marks()
         found = self.marks_of(stream)
         self.assertEqual([name for _, _, name in found[:ROUNDS]], ["round"] * ROUNDS)
@@ -73,7 +73,7 @@ class Marks(pipeline.RecordingTest):
         self.run_well([pipeline.program("capture-source"), capture], [pipeline.program("capture-sink"), "-q", again])
         self.assertEqual(pages.read(again).marks, marks)
 
-    def test_a_path_that_cannot_be_used_is_told(self):
+    def test_an_unusable_path_is_reported(self):
         taken = self.directory / "taken"
         taken.write_text("")
         ended = self.start(self.source(f"--marks={taken}", "--", "true")).end()[0]
@@ -112,8 +112,8 @@ class Scheduler(pipeline.RecordingTest):
     def check_turns(self, stream, pid, ran_ns, lived_ns):
         runs = [run for run in self.marks_of(stream, "scheduler") if run[3] == pid]
         on_first = [run for run in runs if run[4] == "CPU 0"]
-        self.assertGreater(sum(run[1] for run in on_first), 0.9 * 0.2e9)  # as below
-        self.assertGreater(sum(run[1] for run in runs), 0.9 * ran_ns)  # more where the host takes its share
+        self.assertGreater(sum(run[1] for run in on_first), 0.9 * 0.2e9)  # as in the next line
+        self.assertGreater(sum(run[1] for run in runs), 0.9 * ran_ns)  # less where the host takes CPU time away
         self.assertLess(sum(run[1] for run in runs), lived_ns)
         self.assertTrue(all(run[5].startswith(f"thread {pid}") for run in runs), runs)
         for before, after in zip(runs, runs[1:]):
@@ -122,10 +122,10 @@ class Scheduler(pipeline.RecordingTest):
         self.assertEqual([(life[4], life[5]) for life in lives], [("life", "exit")])
         self.assertGreater(lives[0][1], 0.25e9)
 
-    def test_who_ran_where_is_told(self):
+    def test_runs_on_cpus_are_recorded(self):
         self.check_turns(*self.record_turns())
 
-    def test_waits_and_turns_are_told_together(self):
+    def test_runs_and_waits_are_recorded_together(self):
         self.check_turns(*self.record_turns("--off-cpu"))
 
     @pipeline.needs_root

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Samples are as many as the CPU time says, or the rest is told: of threads and programs of any length, of CPUs that go."""
+"""Samples match the CPU time, or the rest is reported: for short threads and programs, and CPUs that go offline."""
 import os
 import re
 import shutil
@@ -12,8 +12,8 @@ import accounting
 import pipeline
 
 HZ = 999
-THERE = 0.4  # of them at least: events of tasks have 0.15; a machine whose host takes its CPUs away had 0.56
-TOLERANCE = 0.05  # of some 1,000 samples: chance, and what counts as chance
+THERE = 0.4  # minimum share: task events gave 0.15; a machine with much CPU time stolen by its host gave 0.56
+TOLERANCE = 0.05  # of some 1,000 samples: chance, and differences in accounting
 SHORT_LIVED = pipeline.BUILD / "tests" / "pipeline" / "short-lived"
 MAX_RATE = Path("/proc/sys/kernel/perf_event_max_sample_rate")
 CPU_1 = Path("/sys/devices/system/cpu/cpu1/online")
@@ -23,7 +23,7 @@ AWAY_NS = 600_000_000
 
 class Missing:
     def expect(self, cpu_seconds, stats):
-        """That all samples are there, or told to be missing: returns what part of them is there."""
+        """All samples are recorded or reported as missing; returns the recorded share."""
         expected = cpu_seconds * HZ
         self.assertLess(abs(stats["samples_in"] - expected), TOLERANCE * expected + 10, (expected, stats))
         self.assertEqual(stats["samples_in"], stats["samples_out"] + sum(stats["dropped"].values()))
@@ -33,7 +33,7 @@ class Missing:
         return float(next(line for line in ended.errors if line.startswith("CPU ")).split()[1])
 
     def record(self, *arguments):
-        """A command and what was counted of it."""
+        """Records a command; returns its CPU time, statistics and messages."""
         stream = self.directory / "stream"
         with stream.open("wb") as out:
             ended, = self.run_well(self.stage("perf-source", "-F", str(HZ), "--", *arguments), stdout=out)
@@ -44,10 +44,10 @@ class Missing:
         seconds, stats, _ = self.record(*arguments)
         self.assertGreater(self.expect(seconds, stats), THERE)
 
-    def test_threads_that_live_for_microseconds(self):
+    def test_short_threads(self):
         self.record_all_of(SHORT_LIVED, "threads", "20000")
 
-    def test_processes_that_live_for_microseconds(self):
+    def test_short_processes(self):
         self.record_all_of(SHORT_LIVED, "forks", "2000")
 
     def test_many_threads_of_a_command(self):
@@ -56,7 +56,7 @@ class Missing:
 
 @pipeline.needs_root
 class OfNobody(Missing, pipeline.RecordingTest):
-    """The same as a user, whose events are those of tasks: what is missing is told."""
+    """As an ordinary user, whose events are per task: missing samples are reported."""
 
     def setUp(self):
         super().setUp()
@@ -97,13 +97,13 @@ class OfNobody(Missing, pipeline.RecordingTest):
     def test_a_program_of_another_user(self):
         self.check_hidden(0o4755)
 
-    def test_a_program_that_may_not_be_read(self):
+    def test_an_unreadable_program(self):
         self.check_hidden(0o711)
 
 
 @pipeline.needs_root
 class OfRoot(Missing, pipeline.RecordingTest):
-    def test_many_threads_of_a_process_that_is_attached_to(self):
+    def test_many_threads_of_an_attached_process(self):
         stdin, go = os.pipe()
         busy = self.start([SHORT_LIVED, "waiting", "64"], stdin=stdin)
         os.close(stdin)
@@ -112,7 +112,7 @@ class OfRoot(Missing, pipeline.RecordingTest):
         stream = self.directory / "stream"
         with stream.open("wb") as out:
             recording = self.start(self.stage("perf-source", "-q", "-F", str(HZ), "-p", str(pid)), stdout=out)
-        # The events are on before the process is written about.
+        # The events are enabled before the process record is written.
         pipeline.wait_for(lambda: b"short-lived" in stream.read_bytes(), "its process")
         os.write(go, b"\n")
         os.close(go)
@@ -129,7 +129,7 @@ class OfRoot(Missing, pipeline.RecordingTest):
         self.directory.chmod(0o755)
         self.record_all_of(SHORT_LIVED, "exec", other)
 
-    def test_what_is_throttled_is_told(self):
+    def test_throttled_samples_are_reported(self):
         before = MAX_RATE.read_text()
         self.addCleanup(MAX_RATE.write_text, before)
         path = self.directory / "stream"
@@ -148,7 +148,7 @@ class OfRoot(Missing, pipeline.RecordingTest):
         return sum(cpu == "1" and int(time) > since for time, cpu in SAMPLE.findall(path.read_text()))
 
     @unittest.skipUnless(CPU_1.exists(), f"{pipeline.NOT_HERE}: no second CPU that can go offline")
-    def test_a_cpu_that_goes_and_comes(self):
+    def test_a_cpu_that_goes_offline_and_returns(self):
         self.addCleanup(CPU_1.write_text, "1")
         self.start_busy()
         self.start_busy()
@@ -159,7 +159,7 @@ class OfRoot(Missing, pipeline.RecordingTest):
         pipeline.wait_for(lambda: self.samples_of_cpu_1(path, 0), "samples of CPU 1")
         CPU_1.write_text("0")
         gone = time.monotonic_ns()
-        # It is to be seen that it has gone.
+        # Long enough that the CPU is noticed to be offline.
         pipeline.wait_for(lambda: time.monotonic_ns() - gone > AWAY_NS, "the time that it is away")
         CPU_1.write_text("1")
         back = time.monotonic_ns()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Code that moves, or in whose place other code comes, mostly without an event: no name and no stack is wrong."""
+"""Code that moves or is replaced, mostly without an event: no name and no complete stack is wrong."""
 import subprocess
 from collections import Counter
 
@@ -8,7 +8,7 @@ import streams
 
 
 class Moved(pipeline.RecordingTest):
-    """Code that the kernel does not tell of: whoever is called "second" runs the second library's."""
+    """Code that moves without a kernel event: the thread "second" runs the second library's code."""
     PROGRAMS = pipeline.TOP / "tests" / "programs"
 
     def setUp(self):
@@ -36,16 +36,16 @@ class Moved(pipeline.RecordingTest):
         self.assertEqual(set(leaves), {("moved", "alpha_inner"), ("second", "beta_inner")}, leaves)
         self.assertGreater(leaves["second", "beta_inner"], 300)
 
-    def test_code_that_is_moved_over_other_code(self):
+    def test_code_moved_over_other_code(self):
         self.check("move")
         self.assertGreater(self.stats("perf-source")["processes"]["mappings-moved"], 0)
 
-    def test_a_process_that_shares_the_memory_of_another(self):
+    def test_a_process_sharing_the_memory_of_another(self):
         self.check("share")
 
 
 class Moving(pipeline.RecordingTest):
-    """Code in whose place other code comes, in ways of all kinds: a thread is called by what it runs."""
+    """Code is replaced in various ways: a thread is named after the code that it runs."""
     RAN = {"alpha": ["alpha_outer", "alpha_inner"], "beta": ["beta_outer", "beta_inner"],
            "alpha-beta": ["alpha_outer", "beta_inner"], "alpha-other": ["alpha_outer", "alpha_other"]}
     INSIDE = {"entry", "[unknown]", *sum(RAN.values(), [])}
@@ -54,7 +54,7 @@ class Moving(pipeline.RecordingTest):
     LIBRARIES = [pipeline.CHAIN.with_name(f"libmoving-{name}.so") for name in ("alpha", "beta")]
 
     def check(self, way, *threads):
-        """What is not known for a while has no mapping; no name is wrong, and no stack that is called complete."""
+        """Unknown code has no mapping for a while; no name is wrong, and no stack marked complete."""
         ended = self.run_well(self.source("-F", "999", "--", self.MOVING, way, *self.LIBRARIES),
                               self.stage("live-unwinder", "-q"), self.stage("symbolizer", "-q"),
                               self.stage("capture-sink", "-q", "-f", "folded", "-"))
@@ -85,7 +85,7 @@ class Moving(pipeline.RecordingTest):
     def test_mappings_that_take_turns(self):
         self.check("map-in-turns", "beta")
 
-    def test_pages_of_one_file_that_change_places(self):
+    def test_swapped_pages_of_one_file(self):
         self.check("remap-pages", "alpha-other")
 
     def test_rights_that_split_a_mapping(self):
@@ -106,12 +106,12 @@ class Moving(pipeline.RecordingTest):
     def test_orphans_that_share_memory(self):
         self.check("share-with-orphans", "beta")
 
-    def test_memory_that_is_changed_by_one_that_ends(self):
+    def test_memory_changed_by_an_exiting_process(self):
         self.check("share-with-one-that-ends", "beta")
 
 
 class ReplacedText(pipeline.RecordingTest):
-    """What is seen of programs that have replaced their text by a copy of itself, at its own address."""
+    """Programs that have replaced their text by a copy of itself, at its own address."""
     CHAIN = ["main", "outer", "middle", "inner", "spin"]
     LINKED = ()
 
@@ -122,7 +122,7 @@ class ReplacedText(pipeline.RecordingTest):
                         pipeline.TOP / "tests" / "programs" / "replaced.c"], check=True)
 
     def stacks(self, *what):
-        """{(how it ended, or nothing, outermost, …, leaf): n} of what is recorded of a user's side."""
+        """{(end reason or nothing, outermost, …, leaf): n} of the user side of a recording."""
         ended = self.run_well(self.source("-F", "999", *what), self.stage("live-unwinder", "-q"),
                               self.stage("symbolizer", "-q"), self.stage("capture-sink", "-q", "-f", "folded", "-"))
         stacks = Counter()
@@ -132,7 +132,7 @@ class ReplacedText(pipeline.RecordingTest):
         return stacks
 
     def check(self, stacks):
-        """What is told before the copy was found to be one is not complete."""
+        """Stacks from before the copy was detected are not complete."""
         n_whole = 0
         for user, n in stacks.items():
             if user and user[0] == "_start" and "main" in user:
@@ -146,7 +146,7 @@ class ReplacedText(pipeline.RecordingTest):
         self.check(self.stacks("--", self.program, way, "2"))
 
     def attached(self, way):
-        """The stacks of a program that had replaced its text before anybody looked."""
+        """The stacks of a program that had replaced its text before the recording."""
         process = self.start([self.program, way, str(pipeline.PATIENCE_S)]).processes[0]
         name = pipeline.Path(f"/proc/{process.pid}/comm")
         pipeline.wait_for(lambda: name.read_text() == "moved\n", "the text to be replaced")
@@ -160,7 +160,7 @@ class Replaced(ReplacedText):
     def test_text_that_is_moved_over(self):
         self.check_started("move")
 
-    def test_what_is_changed_elsewhere_does_not_matter(self):
+    def test_later_changes_elsewhere_do_not_matter(self):
         self.check_started("change")
 
     def test_text_that_was_copied_back_before(self):
@@ -175,7 +175,7 @@ class Replaced(ReplacedText):
     def test_changes_elsewhere_do_not_matter(self):
         self.check(self.attached("change"))
 
-    def test_what_was_changed_before_is_no_copy(self):
+    def test_text_that_was_patched_before_is_no_copy(self):
         stacks = self.attached("patch")
         self.assertGreater(sum(stacks.values()), 100)
         self.assertEqual([user for user in stacks if user and user[0] == "_start"], [])
@@ -183,7 +183,7 @@ class Replaced(ReplacedText):
 
 
 class ReplacedJoined(ReplacedText):
-    """In which a segment ends in the page where the next one begins."""
+    """A segment ends in the page where the next one begins."""
     LINKED = ("-Wl,-z,noseparate-code",)
 
     def test_text_that_was_copied_back_before(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What people read of a recording: inlined calls, lines, names of JIT code."""
+"""Names in recordings: inlined calls, lines, names of JIT code."""
 import os
 import re
 import shutil
@@ -33,7 +33,7 @@ def build_id_of(path):
 
 class Recording(pipeline.RecordingTest):
     def folded(self, command, *symbolizer_options, source_options=("-F", "4999"), beside=()):
-        """The folded stacks of a command. `beside` runs the source."""
+        """The folded stacks of a command. `beside` is a wrapper command of the source."""
         ended = self.run_well(
             [*beside, *self.source(*source_options, "--", *command)], self.stage("live-unwinder", "-q"),
             self.stage("symbolizer", "-q", *symbolizer_options),
@@ -43,7 +43,7 @@ class Recording(pipeline.RecordingTest):
 
 
 class PlacesTest(pipeline.PipelineTest):
-    """A test that asks for names of single addresses of a file."""
+    """A test that looks up the names of single addresses of a file."""
 
     def compile(self, name, *arguments):
         path = self.directory / name
@@ -56,7 +56,7 @@ class PlacesTest(pipeline.PipelineTest):
         return {line.split()[2]: int(line.split()[0], 16) for line in lines if len(line.split()) == 3}
 
     def names_at(self, path, addresses, *options):
-        """The name of each address; "" of those that have none."""
+        """The name of each address; "" of those without one."""
         loads = [[int(number, 16) for number in load] for load in LOAD.findall(subprocess.run(
             ["readelf", "-lW", path], check=True, capture_output=True, text=True).stdout)]
         offsets = [next(address - start + offset for offset, start, size in loads if start <= address < start + size)
@@ -91,14 +91,14 @@ class Sizeless(Recording):
         self.assertGreater(nameless, 0.9 * sum(leaves.values()))
 
 
-# Assembler, in which nops are the code: how it is made smaller, and the names of places in it.
+# Assembler with nops as code: how it is stripped, and the expected names of locations.
 BOUNDS = {
     "a label within a function is no function":
         ("""function whole; nop; nop; label: nop; nop; size whole; hidden: ret
             function plain; nop; described: .cfi_startproc; nop; .cfi_endproc; size plain""", [],
          {"whole+1": "whole", "label": "whole", "label+1": "whole", "hidden": "hidden",
           "plain": "plain", "described": "described"}),
-    "nor does one name what lies behind its function":
+    "a label names no code behind its function":
         ("function whole; nop; label: nop; size whole; bare: ret; ret", ["objcopy", "-N", "bare"],
          {"label": "whole", "bare": "", "bare+1": ""}),
     "a size that is too large hides no neighbour":
@@ -106,31 +106,31 @@ BOUNDS = {
             size large; nop; function behind; ret; size behind""", [],
          {"large": "large", "inner": "inner", "sizeless": "sizeless", "sizeless+1": "sizeless",
           "sizeless+2": "", "behind": "behind"}),
-    "of two names of an address the one with a size is believed":
+    "of two names of an address the one with a size counts":
         (".globl a; .type a, @function; a: function sized; nop; size sized; nop; function behind; ret; size behind", [],
          {"sized": "sized", "sized+1": "", "behind": "behind"}),
     "a function of several parts with unwind information is one":
         ("function parts; .cfi_startproc; nop; .cfi_endproc; nop; .cfi_startproc; nop; .cfi_endproc; size parts",
          ["strip"], {"parts": "parts", "parts+1": "parts", "parts+2": "parts"}),
-    "what is nowhere or ends something is no function":
+    "absolute symbols and end marks are no functions":
         (""".globl absolute; .type absolute, @function; .set absolute, 0x1000000
             .section first, "ax"; nop; stop: .section second, "ax"; .type local, @function; local: nop; nop""",
          ["-Wl,--section-start=first=0xffffff,--section-start=second=0x1000000", "objcopy", "--globalize-symbol=stop"],
          {"local": "local", "local+1": "local"}),
-    "marks that compilers leave are no functions":
+    "marks of compilers are no functions":
         ("""function work; nop; .annobin_work.end: nop; size work; .hidden .annobin_next
             .globl .annobin_next; .annobin_next: .type next, @function; next: nop; nop""", [],
          {"work": "work", ".annobin_work.end": "work", "next": "next", "next+1": "next"}),
-    "data between functions is neither's":
+    "data between functions belongs to neither":
         ("function reader; ret; .type table, @object; table: .quad 0; size table; hidden: nop; ret",
          ["objcopy", "-N", "hidden"], {"reader": "reader", "table": "", "hidden": "", "hidden+1": ""}),
-    "behind its own unwind information a function has ended":
+    "a function ends with its unwind information":
         ("function sizeless; .cfi_startproc; jmp other@PLT; .cfi_endproc; bare: nop; nop; function other; ret",
          ["strip"], {"sizeless": "sizeless", "sizeless+4": "sizeless", "bare": "", "other": "other"}),
-    "so has it where that of a part of another one begins":
+    "it also ends where unwind information of another function begins":
         ("function sizeless; nop; ret; work.cold: .cfi_startproc; nop; nop; .cfi_endproc", ["strip"],
          {"sizeless+1": "sizeless", "work.cold": "", "work.cold+1": ""}),
-    "behind an exported function with a size there is none":
+    "after an exported function with a size there is no function":
         ("function exported; nop; size exported; bare: nop; nop; .p2align 4; function other; ret; size other",
          ["strip"], {"exported": "exported", "bare": "", "bare+1": "", "other": "other"}),
     "a tail call or a trap may be the end":
@@ -157,10 +157,10 @@ BOUNDS = {
 
 
 class Bounds(PlacesTest):
-    """Where a function ends of which its symbol does not say it, or that has lost its symbol."""
+    """Where a function ends whose symbol has no size, or which has no symbol."""
 
     def make(self, text, *linker_options):
-        """A library, with `function x` and `size x` for what assembler takes several lines for."""
+        """A library; `function x` and `size x` stand for several lines of assembler."""
         source = self.directory / "bounds.S"
         text = re.sub(r"\bfunction (\w+)", r".globl \1; .type \1, @function; \1:", text)
         source.write_text(".text\n" + re.sub(r"\bsize (\w+)", r".size \1, . - \1", text) + "\n")
@@ -193,8 +193,8 @@ class Bounds(PlacesTest):
         self.assert_names(path, addresses, {"exported": "exported", "gap": "", "local": "local", "local+3": "local"},
                           f"--debug-dir={self.directory}")
 
-    def test_compressed_symbols_end_what_has_no_size(self):
-        """As Fedora has them: of functions alone, and only of those that are not exported."""
+    def test_compressed_symbols_end_sizeless_functions(self):
+        """As in Fedora: symbols of functions only, and only of those that are not exported."""
         path = self.make("function exported; dec %rdi; .type local, @function; local: dec %rdi; size local; ret; bare: ret")
         addresses, small = self.addresses(path), self.directory / "small"
         subprocess.run(["objcopy", "-S", "-K", "local", path, small], check=True)
@@ -211,14 +211,14 @@ class Captured(Recording):
         return Counter(dict((tuple(names), n) for names, n in
                             streams.folded_stacks(ended[-1].output.decode())))
 
-    def test_unnamed_code_of_a_capture_is_one_function(self):
+    def test_nameless_code_of_a_capture_is_one_function(self):
         program, capture = self.directory / "stripped", self.directory / "out.syscap"
         shutil.copy(INLINED_SPIN, program)
         subprocess.run(["strip", program], check=True)
         self.run_well(self.source("-F", "4999", "--", program, "500"),
                       self.stage("live-unwinder", "-q"), self.stage("symbolizer", "-q"),
                       self.stage("capture-sink", "-q", capture))
-        program.unlink()  # as on another machine
+        program.unlink()  # as if on another machine
         stacks = self.fold_capture(capture)
         self.assertTrue(any(names[-1].startswith("[stripped+0x") for names in stacks), stacks)
         self.assertEqual(self.fold_capture(capture, [pipeline.program("symbolizer"), "-q"]), stacks)
@@ -226,7 +226,7 @@ class Captured(Recording):
 
 class Inlined(Recording):
     def assert_spins_in(self, chain, stacks):
-        """An interrupt may come on top: on a busy machine the kernel has other things to do."""
+        """The kernel may interrupt the function, for example on a busy machine."""
         users = [([name for name in names if not name.endswith("_[k]")], n) for names, n in stacks]
         found = sum(n for names, n in users if names[-len(chain):] == chain)
         n_all = sum(n for names, n in stacks if "main" in names)
@@ -247,7 +247,7 @@ class Inlined(Recording):
         self.assertFalse([names for names, _ in self.folded([program, "1000"]) if "outer" in names])
 
     def make_split(self, version):
-        """A program with its .dwo beside it, neither where it was built."""
+        """A program with its .dwo beside it, both moved from where they were built."""
         built, moved = self.directory / f"built-{version}", self.directory / f"moved-{version}"
         built.mkdir()
         subprocess.run(["cc", "-O2", "-g", f"-gdwarf-{version}", "-gsplit-dwarf", "-o", "split-spin", SOURCE], cwd=built, check=True)
@@ -255,7 +255,7 @@ class Inlined(Recording):
         return moved / "split-spin"
 
     def assert_found_in_each_sandbox(self, program):
-        # Programs with a sanitizer stay dumpable, and have not the whole of a sandbox.
+        # Programs with a sanitizer stay dumpable, and lack a part of the sandbox.
         for sandbox in ("off", "on") if pipeline.has_sanitizer() else ("off", "on", "required"):
             with self.subTest(program=program.name, sandbox=sandbox):
                 options = [] if sandbox == "on" else [f"--sandbox={sandbox}"]
@@ -268,7 +268,7 @@ class Inlined(Recording):
             self.assert_found_in_each_sandbox(program)
 
     def test_split_debug_information_lies_in_a_package(self):
-        """Of DWARF 4, as binutils' dwp of today dies of 5."""
+        """Of DWARF 4, as today's dwp of binutils crashes on 5."""
         if not shutil.which("dwp"):
             self.skipTest(f"dwp {pipeline.NOT_INSTALLED}")
         program = self.make_split(4)
@@ -278,13 +278,13 @@ class Inlined(Recording):
         self.assert_found_in_each_sandbox(program)
 
     def test_split_dwarf_named_by_a_symlink(self):
-        """The program is run by a link elsewhere: what lies beside its file counts."""
+        """The program is run by a link elsewhere: the .dwo is looked for beside its file."""
         program, link = self.make_split(5), self.directory / "link"
         link.symlink_to(program)
         self.assert_found_in_each_sandbox(link)
 
     def make_separate(self, program, debug):
-        """A stripped copy, and a directory that has its debug file; its build-id."""
+        """A stripped copy, and a directory with its debug file; returns the build-id."""
         identifier = build_id_of(INLINED_SPIN)
         debug_file = debug / ".build-id" / identifier[:2] / f"{identifier[2:]}.debug"
         debug_file.parent.mkdir(parents=True)
@@ -293,7 +293,7 @@ class Inlined(Recording):
         return identifier
 
     def serve(self, directory):
-        """A real server of the debug files there; its URL."""
+        """A real server of the debug files in a directory; returns its URL."""
         with socket.socket() as found:
             found.bind(("127.0.0.1", 0))
             port = found.getsockname()[1]
@@ -309,21 +309,21 @@ class Inlined(Recording):
         program, debug = self.directory / "program", self.directory / "debug"
         cache = self.directory / "cache"
         cached = cache / self.make_separate(program, debug) / "debuginfo"
-        # What the server has not found yet is asked for again at once.
+        # A file that the server has not indexed yet is requested again at once.
         cache.mkdir()
         (cache / "cache_miss_s").write_text("0")
         environment = {"DEBUGINFOD_CACHE_PATH": str(cache), "DEBUGINFOD_URLS": self.serve(debug)}
         with unittest.mock.patch.dict(os.environ, environment):
-            self.assert_not_inlined(self.folded([program, "500"]))  # it stays off the network
+            self.assert_not_inlined(self.folded([program, "500"]))  # without the option no network is used
             self.assertFalse(cached.exists())
             pipeline.wait_for(lambda: self.download(program, cached), "a download")
             self.assert_spins_in(CHAIN, self.folded([program, "1000"]))
             self.assert_not_inlined(self.folded([program, "500"], "--debuginfod=off"))
 
     def download(self, program, cached):
-        """A recording during which it may come: the server looks through its directory at first.
+        """Records until the file was downloaded: the server has to index its directory first.
 
-        An empty file says that it was not found.
+        An empty file in the cache means that it was not found.
         """
         seen = self.directory / "seen"
         loop = 'for i in $(seq 100); do "$0" 20; [ -s "$1" ] && touch "$2" && exec "$0" 3000; done; :'
@@ -336,7 +336,7 @@ class Inlined(Recording):
         self.assertFalse([names for names, _ in stacks if "innermost_[i]" in names])
 
     def test_names_can_be_had_later_and_elsewhere(self):
-        """Of a recorded stream, whose program is gone, and lies by its build-id in a directory."""
+        """The names of a recorded stream whose program is deleted, but is in a directory by its build-id."""
         program, elsewhere = self.directory / "program", self.directory / "elsewhere"
         shutil.copy(INLINED_SPIN, program)
         stream = self.directory / "stream"
@@ -403,7 +403,7 @@ int main(int argc, char **argv)
 
 class Qualified(Recording):
     def test_inlined_names_have_their_scopes(self):
-        """Also of what has no linkage name: classes of unnamed namespaces, lambdas."""
+        """Also names without linkage names: classes of unnamed namespaces, lambdas."""
         source, program = self.directory / "scopes.cc", self.directory / "scopes"
         source.write_text(LOCAL_CLASSES, encoding="ascii")
         subprocess.run(["g++", "-O2", "-fno-tree-vectorize", "-g", "-o", program, source], check=True)
@@ -419,7 +419,7 @@ class Folded(Recording, PlacesTest):
     SOURCE = pipeline.TOP / "tests" / "programs" / "folded.c"
 
     def callees(self, linker, *arguments):
-        """What functions of the program that is made call, {name: names}."""
+        """The callees of functions of the compiled program, {name: names}."""
         program, callees = self.directory / "folded", {}
         subprocess.run(["cc", "-O1", f"-fuse-ld={linker}", "-ffunction-sections", "-fno-toplevel-reorder",
                         "-Wl,--icf=all", "-o", program, *arguments], check=True)
@@ -437,7 +437,7 @@ class Folded(Recording, PlacesTest):
             self.assertEqual(callees["main"], {"reader", "painter", "alone"}, linker)
 
     def check_folded(self, linker, described, *arguments):
-        """One of them, and how many others there are by the symbols that the linker has left."""
+        """The name of one of them, and the number of others whose symbols the linker kept."""
         program = self.compile("folded", "-O1", f"-fuse-ld={linker}", "-ffunction-sections", "-fno-toplevel-reorder",
                                "-fno-asynchronous-unwind-tables", "-Wl,--icf=all", *arguments)
         addresses = self.addresses(program)
@@ -448,8 +448,8 @@ class Folded(Recording, PlacesTest):
         self.assertEqual(self.names_at(program, [addresses[kept]]), [shown + others], (linker, arguments))
         return len(names)
 
-    def test_of_folded_functions_dwarf_decides(self):
-        """gold lets all of them be described at one address, others the one whose code is kept."""
+    def test_folded_functions_are_named_by_dwarf(self):
+        """gold leaves all descriptions at one address, other linkers only that of the function that is kept."""
         first = self.directory / "first.c"
         first.write_text("""__attribute__((noipa)) void first(long n)
             { for (; n > 0; n--) __asm__ volatile(""); }
@@ -459,7 +459,7 @@ class Folded(Recording, PlacesTest):
                 counts = (self.check_folded(linker, None, self.SOURCE),
                           self.check_folded(linker, of_one_unit, "-g", self.SOURCE),
                           self.check_folded(linker, of_two, "-g", first, self.SOURCE))
-                # Newer molds leave one symbol.
+                # Newer versions of mold leave one symbol.
                 self.assertIn(counts, [(3, 3, 4)] + [(1, 1, 1)] * (linker == "mold"), linker)
 
 
@@ -471,7 +471,7 @@ int main(void) { NAME(400000000); return 0; }
 
 
 class Twins(Recording):
-    """Each container has file systems of its own, and files on them are numbered alike."""
+    """Each container has its own file systems, with the same inode numbers."""
 
     def make(self, name):
         program = self.directory / name
@@ -501,7 +501,7 @@ class Twins(Recording):
         replay = (self.stage("live-unwinder"), self.stage("symbolizer"),
                   [pipeline.program("frame-dump")])
         while "theirs_inner" in (names := self.names(raw, *replay)):
-            pass  # the image server has not ended yet
+            pass  # the image server has not exited yet
         self.assertNotIn("ours_inner", names)
 
     def names(self, stream, *commands):
@@ -511,7 +511,7 @@ class Twins(Recording):
 
 @unittest.skipUnless(os.geteuid() == 0, "only root may change its root")
 class Container(Recording):
-    """A program in a root of its own, which has the program's debug file, too."""
+    """A program in its own root directory, which also contains its debug file."""
 
     def setUp(self):
         super().setUp()
@@ -530,7 +530,7 @@ class Container(Recording):
     def n_named(self, *arguments, beside=()):
         stacks = self.folded(["chroot", self.root, "/spin", *arguments], source_options=("-F", "999"), beside=beside)
         self.assertGreater(sum(n for names, n in stacks if names[0] == "spin"), 100)
-        # /proc has another path than the kernel's events for what lies in the root.
+        # /proc shows another path for files in the root directory than the kernel's events.
         self.assertEqual(self.stats("perf-source")["processes"]["mappings-moved"], 0)
         return sum(n for names, n in stacks if "only_in_debug_file" in names)
 
@@ -538,9 +538,9 @@ class Container(Recording):
         self.assertGreater(self.n_named(), 100)
 
     @unittest.skipUnless(shutil.which("strace"), f"strace {pipeline.NOT_INSTALLED}")
-    def test_a_debug_file_that_is_slow_comes_later(self):
-        """Its file system answers when the image server has given it up (OPENERS_PATIENCE_MS)."""
-        # With seccomp, strace stops nobody at any other call: a busy machine would take seconds.
+    def test_a_slow_debug_file_is_used_later(self):
+        """Its file system answers after the image server's timeout (OPENERS_PATIENCE_MS)."""
+        # With seccomp, strace stops the program at no other call: a busy machine would take seconds.
         # LeakSanitizer refuses to run under ptrace(2).
         slow = ["strace", "-f", "--seccomp-bpf", "-qq", "-o", "/dev/null", "-E", "ASAN_OPTIONS=detect_leaks=0",
                 "-P", f"/{self.debug.relative_to(self.root)}",
@@ -566,7 +566,7 @@ class Jit(Recording):
     def jit_leaves(self, command, make=":"):
         """{(thread, name of its JIT code): samples} of stacks that end in such code.
 
-        First something may be done with $map, which is removed again.
+        First runs the shell code `make`, which may write $map; the map is removed afterwards.
         """
         process = self.directory / "process"
         try:
@@ -586,14 +586,14 @@ class Jit(Recording):
         return leaves
 
     def check_marks(self, user):
-        """A frame pointer leads out of JIT code, or the code in a jitdump does; or nothing."""
+        """Stacks continue past JIT code by a frame pointer, or by the code in a jitdump; otherwise they end there."""
         if any("_[f]" in name for name in user):
             self.assertRegex(user[0], r"^\[")  # the stack is not complete
         elif "made-code" not in self.stats("live-unwinder"):
             self.assertEqual(user, ["[no-unwind-info]", user[-1]])
 
     def assert_named(self, leaves, names):
-        """Each thread's code has the name that is said here, but for what was sampled too early."""
+        """The code of each thread has the given name, except for samples taken before the name was known."""
         self.assertEqual({thread for thread, _ in leaves}, set(names))
         for (thread, name), n in leaves.items():
             self.assertIn(name, (names[thread], "[unknown]"), leaves)
@@ -615,13 +615,13 @@ class Jit(Recording):
         named = sum(n for (_, name), n in leaves.items() if name != "[unknown]")
         self.assertGreaterEqual(named, NAMED_MIN * n_all, leaves)
 
-    def test_code_at_one_place_has_the_name_of_its_time(self):
+    def test_reused_addresses_have_the_name_of_their_time(self):
         self.assert_nearly_all_named(self.spin("dump", "prompt", "same"))
 
-    def test_a_jitdump_that_is_written_late_names_what_was(self):
+    def test_a_late_jitdump_names_earlier_samples(self):
         self.assert_nearly_all_named(self.spin("dump", "late", "apart"))
 
-    def test_what_cannot_be_told_apart_late_has_no_name(self):
+    def test_ambiguous_late_names_are_not_used(self):
         self.spin("dump", "late", "same")
         self.spin("dump", "late", "turns")
 
@@ -643,7 +643,7 @@ class Jit(Recording):
         self.spin("map", "late", "turns")
 
     def test_a_map_of_an_earlier_program_names_nothing(self):
-        """The shell that becomes the program has the same PID; its map has to be older by ticks."""
+        """The shell executes the program with the same PID; its map must be older by clock ticks."""
         make = ('echo "0 ffffffffffff everything" >$map; now() { date +%s%N; }; made=$(now); '
                 'while [ $(($(now) - made)) -lt 100000000 ]; do :; done')
         leaves = self.jit_leaves([JIT_SPIN, "none", "prompt", "apart", "/tmp", "20"], make)
@@ -675,7 +675,7 @@ class Jit(Recording):
 
     @pipeline.needs_root
     def test_a_jitdump_of_another_user_names_nothing(self):
-        """He has made it, and can write to it while the program does."""
+        """The other user created it, and can write to it while the program does."""
         program = f'dump={self.directory}/jit-$$.dump; touch $dump; chown 12345 $dump; exec "$@"'
         leaves = self.leaves_of(self.folded(["sh", "-c", program, "sh", JIT_SPIN, "dump", "prompt", "apart",
                                              self.directory, "20"]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What programs wait for, held against programs that say themselves how long they wait."""
+"""Recorded waits agree with programs that measure their own waits."""
 import contextlib
 import json
 import os
@@ -21,14 +21,14 @@ DISK_ROUNDS = 60
 FEW_ROUNDS = 50  # less than half a second of waits
 THRESHOLD_MAX_US = 1000000
 TURNS = 1500
-TURNS_THINNED = 6000  # of which few are looked at: a twentieth of their time is chance
+TURNS_THINNED = 6000  # a share of turns is sampled: a twentieth of their time is chance
 FUNCTIONS = {"asleep": "wait_asleep", "for-pipe": "wait_for_pipe", "for-mutex": "wait_for_mutex",
              "for-futex": "wait_for_futex", "for-disk": "wait_for_disk"}
 CALLS = {"asleep": "clock_nanosleep", "for-pipe": "read", "for-mutex": "futex", "for-futex": "futex",
          "for-disk": "pread64"}
-DISK_BYTES_A_SECOND = 20_000_000  # a block of 1 MiB takes 50 ms: nothing else counts beside that
+DISK_BYTES_A_SECOND = 20_000_000  # a block of 1 MiB takes 50 ms, which dominates all other waits
 BLKIO = Path("/sys/fs/cgroup/blkio")
-# Two threads that wait for each other, and the main one for them.
+# Two threads that wait for each other, and the main thread, which waits for both.
 HANGING = """
 import threading
 a, b, both = threading.Lock(), threading.Lock(), threading.Barrier(2)
@@ -42,11 +42,11 @@ for thread in threads:
 print("ready", flush=True)
 threads[0].join()
 """
-CLOCKS_NS = 10000  # between two readings of a clock for one moment, at most
+CLOCKS_NS = 10000  # maximum time between two readings of a clock for the same moment
 
 
 def disk_of(path):
-    """The number of the disk that a file lies on; None: it lies on none."""
+    """The number of the disk that a file lies on; None: there is none."""
     number = path.stat().st_dev
     block = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}")
     if (block / "partition").exists():
@@ -56,7 +56,7 @@ def disk_of(path):
 
 @contextlib.contextmanager
 def slow_disk(path):
-    """A shell command's beginning that makes reading slow for what follows; skips where it cannot."""
+    """Start of a shell command that makes the following reads slow; skips where it cannot."""
     disk = disk_of(path)
     limit = BLKIO / "blkio.throttle.read_bps_device"
     if not disk or not limit.exists() or os.geteuid() != 0:
@@ -72,7 +72,7 @@ def slow_disk(path):
 
 
 def pairs_in_kernel(pid):
-    """Whether its program in the kernel runs already: proc(5), fdinfo of a link."""
+    """Whether its BPF program is already running: proc(5), fdinfo of a link."""
     for file in Path(f"/proc/{pid}/fdinfo").iterdir():
         with contextlib.suppress(FileNotFoundError):
             if re.search(r"(?m)^tp_name:\s+sched_switch$", file.read_text()):
@@ -82,13 +82,13 @@ def pairs_in_kernel(pid):
 
 pipeline.mount_tracefs()
 
-# Of a thread of programs/waits.c, which says ready-ns, too, or wait-in-turns.c.
+# Of a thread of programs/waits.c, which also prints ready-ns, or of wait-in-turns.c.
 SAID = re.compile(r"\S+( \d+){3,4}")
 
 
 class Waits(pipeline.RecordingTest):
     def record_waits(self, *options, command):
-        """A stream of it, and what it says of its threads: {name: (tid, off_ns, wall_ns, ready_ns)}."""
+        """Records a program; returns the stream and the times it prints: {name: (tid, off_ns, wall_ns, ready_ns)}."""
         stream = self.directory / "waits.stream"
         with stream.open("wb") as out:
             ended = self.run_well(self.source(*options, "--", *command), self.stage("live-unwinder"),
@@ -122,7 +122,7 @@ class Waits(pipeline.RecordingTest):
                 self.assertEqual(of_thread["summary"]["sum"], times[tid]["off_cpu_ns"])
 
     def check_stacks(self, name, totals, off_ns):
-        """On a busy machine some stacks find no room, which is told: that is no time that is missing."""
+        """On a busy machine some stacks find no room, which is reported; their time is not missing."""
         of_stack = totals.get(FUNCTIONS[name], 0)
         without = totals.get("[no-stack]", 0) + totals.get("[short-waits]", 0)
         self.assertGreater(of_stack, 0)
@@ -130,7 +130,7 @@ class Waits(pipeline.RecordingTest):
         self.assertGreater(of_stack + without, 0.98 * off_ns, f"waits of {name}")
 
     def record_all(self, *options, command):
-        """The same of a recording of all processes beside it, whose switches the kernel pairs."""
+        """The same for a recording of all processes, whose switches are paired in the kernel."""
         stream = self.directory / "all.stream"
         with stream.open("wb") as out:
             started = self.start(self.source("-a", *options), self.stage("live-unwinder"), self.stage("symbolizer"),
@@ -146,8 +146,8 @@ class Waits(pipeline.RecordingTest):
 
     def check_short_waits(self, stream, said):
         """
-        All together they are shorter than the threshold: none stands for them. A thread whose CPU others have taken
-        can be away for longer than that.
+        All waits together are shorter than the threshold, so no recorded wait stands for them. A thread whose CPU is
+        taken by others can be off the CPU for longer.
         """
         for name in "asleep", "for-pipe":
             tid, off_ns, *_ = said[name]
@@ -156,11 +156,11 @@ class Waits(pipeline.RecordingTest):
             self.assertGreater(selves.pop("[short-waits]"), 0)
             self.assertFalse({name: ns for name, ns in selves.items() if ns < THRESHOLD_MAX_US * 1000})
             self.assertGreaterEqual(report["summary"]["sum"], 0.98 * off_ns)
-            # Who is late finds what he would have waited for; to sleep is to wait each time.
+            # A thread that is late does not wait; a sleep always waits.
             self.assertGreaterEqual(report["thread_times"][0]["waits"], FEW_ROUNDS if name == "asleep" else 1)
 
     def check_turns(self, stream, said):
-        """Each kind of wait has its part, though single ones are not told."""
+        """Each kind of wait has its share, though single waits are not recorded."""
         report = self.report(stream, "--view=off-cpu", "--thread=^in-turns$")
         totals = {row["function"]: row["total"] for row in report["functions"]}
         little, more = totals["wait_little"], totals["wait_more"]
@@ -174,7 +174,7 @@ class Waits(pipeline.RecordingTest):
         self.assertEqual(report["summary"]["sum"], sum(each["off_cpu_ns"] for each in report["thread_times"]))
 
     def wakers(self, text, tid):
-        """Who has ended each wait of a thread that was not one for the CPU."""
+        """The waker of each wait of a thread that was not a wait for a CPU."""
         return [re.search(r"waker_tid=(\d+)", line)[1] for line in text.splitlines()
                 if line.startswith("stack ") and f" tid={tid} " in line and "event=1" in line and "preempted" not in line
                 and "end=short-waits" not in line and "end=no-stack" not in line]
@@ -194,7 +194,7 @@ class Waits(pipeline.RecordingTest):
                 yield fields, int(fields["time"]) - int(fields["weight"])
 
     def check_wakeups(self, stream, said):
-        """What the main thread does when it ends a wait weighs what this had lasted by then; then comes a wait for a CPU."""
+        """A wake-up by the main thread weighs what the wait had lasted by then; a wait for a CPU follows."""
         stacks = list(self.stacks_of(stream))
         main, _ = Counter(fields["waker_tid"] for fields, _ in stacks
                           if fields["tid"] == str(said["for-pipe"][0]) and fields["event"] == "1"
@@ -214,17 +214,17 @@ class Waits(pipeline.RecordingTest):
         for call in "write", "syscall":
             self.assertTrue([line for line in of_feed if re.search(rf"[;_]{call};.*_\[k\]", line)], call)
         innermost = {line.rsplit(" ", 1)[0].rsplit(";", 1)[1] for line in of_feed}
-        self.assertEqual(innermost, {"try_to_wake_up_[k]"}, "programs in the kernel are not in its stacks")
+        self.assertEqual(innermost, {"try_to_wake_up_[k]"}, "our BPF programs are not in kernel stacks")
 
 
 class OffCpu(Waits):
-    def test_waits_are_as_long_as_they_were(self):
+    def test_waits_have_the_right_length(self):
         file = self.directory / "read"
         stream, said = self.record_waits("--off-cpu=1", command=[WAITS, file, ROUNDS])
         self.check_waits(set(FUNCTIONS) - {"for-disk"}, stream, said)
         self.assertEqual(self.stats("perf-source")["waits"]["contradictions"], 0)
 
-    def test_waits_for_a_disk_are_as_long_as_they_were(self):
+    def test_waits_for_a_disk_have_the_right_length(self):
         file = self.directory / "read"
         subprocess.run([WAITS, file, "1"], check=True, capture_output=True)
         with slow_disk(self.directory) as prefix:
@@ -241,8 +241,8 @@ class OffCpu(Waits):
     def test_short_waits_are_sampled(self):
         self.check_turns(*self.record_waits("--off-cpu=1500", command=[WAIT_IN_TURNS, TURNS]))
 
-    def test_who_is_still_away_at_the_end_is_told(self):
-        """A sleep that does not end in time has the stack that it began with."""
+    def test_unfinished_waits_are_recorded(self):
+        """A sleep that outlasts the recording has the stack with which it began."""
         stream, _ = self.record_waits("--off-cpu", command=["sh", "-c", "sleep 3 & sleep 1"])
         text = self.run_on(stream, [pipeline.program("frame-dump")]).decode()
         still = [line for line in text.splitlines() if line.startswith("stack ") and "flags=still-away" in line]
@@ -258,7 +258,7 @@ class OffCpu(Waits):
             self.run_well([pipeline.program("capture-sink"), "-q", capture], stdin=stdin)
         for view in "samples", "on-cpu", "off-cpu", "wall-clock":
             of_stream, of_capture = (self.report(path, f"--view={view}") for path in (stream, capture))
-            if view != "on-cpu" and view != "wall-clock":  # a capture has the usual weight of each sample
+            if view != "on-cpu" and view != "wall-clock":  # a capture stores the usual weight of each sample
                 self.assertEqual(of_stream["summary"]["sum"], of_capture["summary"]["sum"], view)
             self.assertEqual([(row["function"], row["self"]) for row in of_stream["functions"] if view == "off-cpu"],
                              [(row["function"], row["self"]) for row in of_capture["functions"] if view == "off-cpu"])
@@ -281,14 +281,14 @@ class OffCpu(Waits):
             subprocess.run([pipeline.program("stackpipe"), "convert", "-q", "--force", "--tid", f"--view={view}",
                             capture, folded], check=True)
             for name in "asleep", "for-pipe":
-                # Its first sample may be from before it had that name.
+                # Its first sample may precede its name.
                 thread = re.compile(rf"[^;]+-\d+/{said[name][0]};.* (\d+)")
                 found = filter(None, map(thread.fullmatch, folded.read_text().splitlines()))
                 report = self.report(capture, f"--view={view}", f"--thread=^{name}$")
                 self.assert_near(1000 * sum(int(each[1]) for each in found), report["summary"]["sum"], 0.01,
                                  f"{view} of {name}")
 
-    def test_a_view_that_is_not_there_is_named(self):
+    def test_a_missing_view_is_reported(self):
         stream = self.record(self.directory / "plain.stream", self.stage("live-unwinder"), self.stage("symbolizer"))
         done = subprocess.run([pipeline.program("stackpipe"), "report", "--view=off-cpu", stream], capture_output=True,
                               check=False, text=True)
@@ -302,17 +302,17 @@ class OffCpu(Waits):
             self.assertEqual(done.returncode, 1)
             self.assertIn("has no view 'off-cpu'; it has: samples", done.stderr)
 
-    def test_without_it_nothing_is_different(self):
+    def test_a_recording_without_off_cpu_does_not_change(self):
         stream = self.record(self.directory / "plain.stream")
         text = self.run_on(stream, [pipeline.program("frame-dump")]).decode()
         self.assertNotRegex(text, "(?m)^(event|thread_time) ")
 
-    def test_who_ends_a_wait_of_a_command_is_known(self):
+    def test_wakers_of_waits_of_a_command(self):
         stream, said = self.record_waits("--off-cpu=1", command=[WAITS, self.directory / "read", "50"])
         self.assert_knows_wakers(stream, said["for-pipe"][0])
         self.check_wakeups(stream, said)
 
-    def test_who_ends_a_wait_of_a_process_is_known(self):
+    def test_wakers_of_waits_of_a_process(self):
         waits = subprocess.Popen([WAITS, self.directory / "read", "500"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.addCleanup(waits.wait)
         self.addCleanup(waits.kill)
@@ -322,8 +322,8 @@ class OffCpu(Waits):
             self.run_well(self.source("--off-cpu=1", "-p", str(waits.pid), "-d", "2"), self.stage("live-unwinder"), stdout=out)
         self.assert_knows_wakers(stream, names[0])
 
-    def test_a_process_that_hangs_is_told(self):
-        """The kernel tells nothing of a thread that is never switched; it has waited all the time, though."""
+    def test_a_hanging_process_is_recorded(self):
+        """The kernel emits no event for a thread that is never switched, but it waited all the time."""
         hangs = subprocess.Popen([sys.executable, "-c", HANGING], stdout=subprocess.PIPE)
         self.addCleanup(hangs.stdout.close)
         self.addCleanup(hangs.wait)
@@ -344,7 +344,7 @@ class OffCpu(Waits):
 
     @staticmethod
     def threads_of(pid, name):
-        """The threads of a process that are called so."""
+        """The threads of a process with that name."""
         return [int(task.name) for task in Path(f"/proc/{pid}/task").iterdir()
                 if not name or (task / "comm").read_text().strip() == name]
 
@@ -352,12 +352,12 @@ class OffCpu(Waits):
 @unittest.skipUnless(Path("/sys/kernel/btf/vmlinux").exists(), f"{pipeline.NOT_HERE} programs know the kernel's types")
 @pipeline.needs_root
 class OfAllProcesses(Waits):
-    def test_waits_are_as_long_as_they_were(self):
+    def test_waits_have_the_right_length(self):
         stream, said = self.record_all("--off-cpu=1", command=[WAITS, self.directory / "read", str(ROUNDS)])
         self.check_waits(set(FUNCTIONS) - {"for-disk"}, stream, said)
         self.assertEqual(self.stats("perf-source")["waits"]["pairs-in-kernel"], 1)
 
-    def test_waits_for_a_disk_are_as_long_as_they_were(self):
+    def test_waits_for_a_disk_have_the_right_length(self):
         file = self.directory / "read"
         subprocess.run([WAITS, file, "1"], check=True, capture_output=True)
         with slow_disk(self.directory) as prefix:
@@ -372,7 +372,7 @@ class OfAllProcesses(Waits):
     def test_short_waits_are_sampled(self):
         self.check_turns(*self.record_all("--off-cpu=1500", command=[WAIT_IN_TURNS, str(TURNS_THINNED)]))
 
-    def test_what_was_before_an_exec_is_of_another_program(self):
+    def test_waits_before_an_exec_have_the_old_name(self):
         after = shutil.copy("/bin/sleep", self.directory / "after")
         stream, _ = self.record_all("--off-cpu", command=["sh", "-c", f"sleep 0.3; exec {after} 3"])
         times = self.report(stream, "--view=off-cpu")["thread_times"]
@@ -382,7 +382,7 @@ class OfAllProcesses(Waits):
         self.assertTrue(0.3e9 <= first[0]["off_cpu_ns"] < 3e9, first)
         self.assertTrue(3e9 <= second[0]["off_cpu_ns"], second)
 
-    def test_who_is_still_away_at_the_end_is_told(self):
+    def test_unfinished_waits_are_recorded(self):
         stream, _ = self.record_all("--off-cpu", command=["sh", "-c", "sleep 3 >/dev/null 2>&1 & sleep 0.3"])
         report = self.report(stream, "--view=off-cpu", "--process=^sleep$")
         self.assertEqual(report["waited_for"][0]["name"], "clock_nanosleep", report["waited_for"])
@@ -390,15 +390,15 @@ class OfAllProcesses(Waits):
         text = self.run_on(stream, [pipeline.program("frame-dump")]).decode()
         self.assertRegex(text, "(?m)^stack .*flags=still-away")
 
-    def test_who_ends_a_wait_is_known(self):
-        for _ in range(os.cpu_count()):  # else the timer, which ends sleeping, interrupts nobody
+    def test_wakers_of_waits(self):
+        for _ in range(os.cpu_count()):  # otherwise the timer interrupt that ends a sleep interrupts no thread
             self.start_busy()
-            self.start(["dd", "if=/dev/zero", "of=/dev/null", "bs=1M"])  # in system calls all the time
+            self.start(["dd", "if=/dev/zero", "of=/dev/null", "bs=1M"])  # always in system calls
         stream, said = self.record_all("--off-cpu=1", command=[WAITS, self.directory / "read", "50"])
         text = self.run_on(stream, [pipeline.program("frame-dump")]).decode()
         wakers, of_sleep = (self.wakers(text, said[name][0]) for name in ("for-pipe", "asleep"))
         self.assertGreater(len(of_sleep), 10)
-        self.assertEqual(set(of_sleep), {"0"}, "whom an interrupt has interrupted ends no wait")
+        self.assertEqual(set(of_sleep), {"0"}, "an interrupted thread is not a waker")
         main = max(set(wakers), key=wakers.count)
         self.assertGreater(wakers.count(main), 10, wakers)
         process = re.search(rf"(?m)^process process=(\d+) .*pid={main} .*waits", text)
@@ -415,7 +415,7 @@ class OfAllProcesses(Waits):
         weights = [int(weight) for weight in re.findall(
             rf"(?m)^stack .* process={process} .* weight=(\d+) .* event=2 flags=sampled ", text)]
         woken = [said[name] for name in ("for-pipe", "for-futex", "for-mutex")]
-        woken_ns = sum(off_ns - ready_ns for _, off_ns, _, ready_ns in woken)  # until somebody wakes them
+        woken_ns = sum(off_ns - ready_ns for _, off_ns, _, ready_ns in woken)  # until they are woken
         self.assertGreater(len(weights), woken_ns / 20e6 / 5)
         self.assertLess(sum(weights), 1.3 * woken_ns)
         self.assertGreater(sum(weights), 0.7 * woken_ns)

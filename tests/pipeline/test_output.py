@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What capture-sink has written is whole frames, also when the disk is full or it is killed."""
+"""capture-sink leaves complete frames, also when the disk is full or it is killed."""
 import random
 import signal
 import subprocess
@@ -8,7 +8,7 @@ import pipeline
 import streams
 
 N_KILLS = 5
-GROWTH_MAX = 100_000  # bytes of a capture in which a kill is worth trying
+GROWTH_MAX = 100_000  # bytes of growth within which a kill is worth trying
 PAGE = 4096
 DISK_PAGES = 256
 
@@ -27,7 +27,7 @@ class FullDisk(pipeline.RecordingTest):
         (self.disk / "filler").write_bytes(bytes((DISK_PAGES - n) * PAGE))
 
     def capture(self, stream, name):
-        """Writes a recorded stream onto the full disk: what is on it then."""
+        """Writes a recorded stream to the full disk; returns the file's content."""
         path = self.disk / name
         with stream.open("rb") as stdin:
             ended = self.start(self.stage("capture-sink", "-q", path), stdin=stdin).end()[0]
@@ -36,7 +36,7 @@ class FullDisk(pipeline.RecordingTest):
         path.unlink(missing_ok=True)
         return data
 
-    def test_ends_a_capture_behind_a_whole_frame(self):
+    def test_a_capture_ends_with_a_complete_frame(self):
         stream = self.record(self.directory / "stream", self.stage("live-unwinder"),
                              self.stage("symbolizer"))
         for n_pages in 1, 3, 8:
@@ -48,7 +48,7 @@ class FullDisk(pipeline.RecordingTest):
                 self.assertEqual(n_cut, 0)
                 self.assertGreater(len(frames), 0)
 
-    def test_what_holds_nothing_is_not_left_there(self):
+    def test_an_empty_file_is_removed(self):
         stream = self.record(self.directory / "stream", self.stage("live-unwinder"),
                              self.stage("symbolizer"))
         self.leave_pages(0)
@@ -71,7 +71,7 @@ class FullDisk(pipeline.RecordingTest):
 
 
 class KilledSink(pipeline.RecordingTest):
-    def test_leaves_what_can_be_read(self):
+    def test_a_readable_capture_is_left(self):
         self.start_busy()
         chosen = random.Random(1)
         for number in range(N_KILLS):
@@ -79,7 +79,7 @@ class KilledSink(pipeline.RecordingTest):
                 self.kill_sink(self.directory / f"{number}.syscap", chosen.randrange(GROWTH_MAX))
 
     def kill_sink(self, path, growth):
-        """Kills the sink when the capture has grown so much since its first frames."""
+        """Kills the sink when the capture has grown by that much since its first frames."""
         started = self.start(self.source("-a", "-F", "4999"), self.stage("live-unwinder", "-q"),
                              self.stage("symbolizer", "-q"), self.stage("capture-sink", path))
         size = streams.SYSCAP_HEADER_SIZE + 1 + growth
@@ -92,7 +92,7 @@ class KilledSink(pipeline.RecordingTest):
         self.assert_parses(path.read_bytes())
 
     def assert_parses(self, data):
-        """Whole frames; a last one may be cut only where the kernel stopped to copy: at a page."""
+        """Complete frames; a last one may be truncated only at a page, where the kernel stopped copying."""
         frames, n_cut = streams.syscap_frames(data)
         self.assertGreater(len(frames), 0)
         if n_cut:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Files of perf with several events: each has the samples and weights that perf says it has."""
+"""perf.data files with several events: each event has the samples and weights that perf reports."""
 import collections
 import json
 import os
@@ -15,17 +15,17 @@ import test_perfdata as perfdata
 
 PROGRAM = pipeline.BUILD / "tests" / "pipeline" / "events"
 WORK = ["sh", "-c", f"{PROGRAM} 40 3 300; {pipeline.CHAIN} once 0.3"]
-# What is not inherited is of one thread.
+# An event that is not inherited covers one thread.
 ALONE = ["python3", "-c", "import time\nfor i in range(40):\n bytearray(1 << 20)\n sum(range(50000))\n time.sleep(0.001)"]
-# Forks without exec: what the child runs is known from its parent alone.
-# On one CPU: of records of several that have no time nobody knows the order.
+# Forks without exec: the child's program is known only from its parent.
+# On one CPU: records of several CPUs without times have no known order.
 FORKED = ["taskset", "-c", str(min(os.sched_getaffinity(0))), "sh", "-c", "(i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done); true"]
-EVENT_DESC, LOST_SAMPLES = 12, 13  # a feature, a record
+EVENT_DESC, LOST_SAMPLES = 12, 13  # a feature; a record
 HARDWARE, CYCLES, CORE, ATOM = 0, 0, 4, 10
 FILTERED = 1 << 15  # PERF_RECORD_MISC_LOST_SAMPLES_BPF
-OFF_CPU_TIME = 0xffffffff00000000  # OFF_CPU_TIMESTAMP of perf's
+OFF_CPU_TIME = 0xffffffff00000000  # perf's OFF_CPU_TIMESTAMP
 EVENTS_MAX = 32
-LENGTH_MAX_S = 20  # of all that is recorded here; the machine is up for longer, or the test says nothing
+LENGTH_MAX_S = 20  # of every recording here; the machine must be up for longer, or the test shows nothing
 
 pipeline.mount_tracefs()
 Amount = collections.namedtuple("Amount", "samples weight")
@@ -51,17 +51,17 @@ class PerfEventsTest(perfdata.PerfdataTest):
         return path
 
     def of_perf(self, path):
-        """{event: Amount} as perf script has it; those of one name together."""
+        """{event: Amount} according to perf script; events of one name together."""
         script = subprocess.run(["perf", "script", "-i", path, "-F", "period,event"], capture_output=True, text=True,
                                check=True, timeout=pipeline.PATIENCE_S).stdout
         sums = collections.defaultdict(lambda: [0, 0])
-        for period, name in re.findall(r"(?m)^ *(\d+) +(\S+): *$", script):  # of a pipe stacks are between them
+        for period, name in re.findall(r"(?m)^ *(\d+) +(\S+): *$", script):  # stacks lie between in pipes
             sums[name][0] += 1
             sums[name][1] += int(period)
         return {name: Amount(*values) for name, values in sums.items()}
 
     def of_stream(self, path):
-        """The same as the stream has it, without events that have no samples; and its text."""
+        """The same according to the stream, without events that have no samples; and the stream's text."""
         text = self.text_of(self.replay(path))
         self.assert_stats_add_up("perfdata-source")
         names = {int(number): name for number, name in re.findall(r'(?m)^event number=(\d+) .* name="(.*)"$', text)}
@@ -94,14 +94,14 @@ class Counts(PerfEventsTest):
         self.check("-ecpu-clock,page-faults", n_events=2)
 
     def test_events_of_a_system(self):
-        """perf's own dummy event is among them, and each CPU has an id of each event."""
+        """perf's own dummy event is among them, and each event has an id per CPU."""
         self.check("-a", "-ecpu-clock,page-faults,context-switches", n_events=3)
 
     def test_the_dummy_first(self):
         self.check("-edummy,cpu-clock,page-faults", n_events=2)
 
     def test_a_group(self):
-        """Its leader alone is sampled: what the others have counted is in its samples."""
+        """Only the leader is sampled; its samples contain the counts of the others."""
         path = self.check("-e{cpu-clock,page-faults,context-switches}:S", n_events=3, command=ALONE)
         self.assertGreater(self.of_perf(path)["page-faults"].weight, self.of_perf(path)["page-faults"].samples)
 
@@ -111,7 +111,7 @@ class Counts(PerfEventsTest):
     def test_a_tracepoint_beside_a_clock(self):
         self.check("-ecpu-clock", "-esched:sched_process_fork", n_events=2)
 
-    def test_threads_by_themselves(self):
+    def test_per_thread_events(self):
         self.check("--per-thread", "-ecpu-clock,page-faults", n_events=2, command=ALONE)
 
     def test_without_times(self):
@@ -120,8 +120,8 @@ class Counts(PerfEventsTest):
     def test_compressed(self):
         self.check("-z", "-ecpu-clock,page-faults", n_events=2)
 
-    def test_events_that_are_recorded_in_different_ways(self):
-        """Stacks of one, frame pointers of another, nothing of a third, each with its layout."""
+    def test_events_with_different_call_graphs(self):
+        """dwarf stacks of one event, frame pointers of another, no stacks of a third; each with its own layout."""
         path = self.check("-ecpu-clock/call-graph=dwarf,stack-size=4096/u", "-epage-faults/call-graph=fp/u",
                           "-econtext-switches/call-graph=no/", n_events=3, stack=None)
         _, text = self.of_stream(path)
@@ -138,7 +138,7 @@ class Counts(PerfEventsTest):
         self.assertGreater(min(first["summary"]["sum"], second["summary"]["sum"]), 0)
 
     def test_a_pipe(self):
-        """As it comes, and with what perf says of the same bytes."""
+        """Directly from a pipe, and compared with perf script on the same bytes."""
         path = self.directory / "pipe"
         with path.open("wb") as out:
             subprocess.run(["perf", "record", "-q", "-F499", "-ecpu-clock,page-faults", "--call-graph=dwarf,2048",
@@ -167,7 +167,7 @@ class Files(PerfEventsTest):
             self.assertEqual(self.report(capture, f"--view={name}")["summary"]["sum"], weight)
 
     def test_cycles_of_several_pmus_are_one(self):
-        """perf's default where a CPU has two kinds of cores, made of a recording of clocks."""
+        """perf's default on CPUs with two kinds of cores, made from a recording of clocks."""
         path = self.record("-ecpu-clock,task-clock", "-epage-faults")
         amounts = self.of_perf(path)
         perf = perfdata.PerfFile(path.read_bytes())
@@ -187,8 +187,8 @@ class Files(PerfEventsTest):
         both = [amounts["cpu-clock"], amounts["task-clock"]]
         self.assertEqual(found, {"cycles:P": Amount(*map(sum, zip(*both))), "page-faults": amounts["page-faults"]})
 
-    def test_more_events_than_a_stream_may_have(self):
-        """The first ones that occur are there, of the others it is told how many samples they had."""
+    def test_more_events_than_the_limit(self):
+        """The first events that occur are kept; for the others the number of samples is reported."""
         n = EVENTS_MAX + 8
         path = self.record(*["-ealignment-faults"] * n, *["-ecpu-clock"] * n, command=ALONE)
         perf_says = self.of_perf(path)["cpu-clock"]
@@ -206,7 +206,7 @@ class Files(PerfEventsTest):
 
 
 class Losses(PerfEventsTest):
-    """Lost is what the kernel lost."""
+    """Lost samples are those that the kernel lost."""
 
     def setUp(self):
         super().setUp()
@@ -216,15 +216,15 @@ class Losses(PerfEventsTest):
         return self.report(self.keep("changed", self.perf.to_bytes()))["summary"]
 
     def add(self, misc, n):
-        tail = bytes(16)  # of this recording's events
+        tail = bytes(16)  # the sample_id of this recording's events
         self.perf.data += perfdata.RECORD.pack(LOST_SAMPLES, misc, 16 + len(tail)) + struct.pack("<Q", n) + tail
 
-    def test_what_the_kernel_lost(self):
+    def test_samples_lost_by_the_kernel(self):
         self.add(0, 5)
         summary = self.summary()
         self.assertEqual((summary["lost"], summary["left_out"]), (5, 0))
 
-    def test_what_a_filter_of_perf_has_not_let_pass(self):
+    def test_samples_filtered_by_perf(self):
         self.add(FILTERED, 5)
         summary = self.summary()
         self.assertEqual((summary["lost"], summary["left_out"]), (0, 0))
@@ -270,8 +270,8 @@ class Lengths(PerfEventsTest):
         self.assert_is_short(path)
         self.assert_is_short(self.keep("killed", perfdata.PerfFile(path.read_bytes()).as_killed()))
 
-    def test_what_has_no_time_of_its_own(self):
-        """perf --off-cpu puts its samples at the end of the file, behind all times."""
+    def test_off_cpu_samples_without_times(self):
+        """perf --off-cpu puts its samples at the end of the file, with a special time after all others."""
         perf = perfdata.PerfFile(perfdata.PLAIN.read_bytes())
         records = perf.records()
         samples = [i for i, record in enumerate(records) if perfdata.record_type(record) == perfdata.SAMPLE]
@@ -290,7 +290,7 @@ class Forks(PerfEventsTest):
         return ends.get("complete", 0) / sum(ends.values()), ends
 
     def test_a_child_without_times(self):
-        """A fork that has no time is as real as one that has."""
+        """A fork without a time has the same effect as one with a time."""
         for options in (["-ecpu-clock:u"], ["--no-timestamp", "-ecpu-clock:u"], ["--no-timestamp", "-ecpu-clock:u,page-faults"]):
             with self.subTest(options=options):
                 share, ends = self.complete(*options)

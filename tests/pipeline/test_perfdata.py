@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Files of perf: as they are, in other forms, damaged, and made while they are read."""
+"""perf.data files: as recorded, in other forms, damaged, and read while they are written."""
 import functools
 import os
 import pty
@@ -21,24 +21,24 @@ PLAIN = DATA / "small.perf.data"
 PIPE = DATA / "small.perf.pipe"
 ZSTD = DATA / "small.perf.zstd"
 N_CUTS = 100
-N_FLIPS = 100  # of each of the three
+N_FLIPS = 100  # for each of the three files
 
 RECORD = struct.Struct("<IHH")  # perf_event_header: type, misc, size
 SAMPLE, KSYMBOL, COMPRESSED, COMPRESSED2 = 9, 17, 81, 83
-FILE = 6  # of a stream's
+FILE = 6  # a record type of the stream
 BUILD_ID, DIR_FORMAT = 2, 24  # features
-KERNEL, USER, BUILD_ID_SIZE = 1, 2, 1 << 15  # of a build-id's `misc`
+KERNEL, USER, BUILD_ID_SIZE = 1, 2, 1 << 15  # in a build-id's `misc`
 DATA_SECTION_AT, FEATURE_BITS_AT, FEATURE_BITS_SIZE = 40, 72, 32
 SECTION = struct.Struct("<QQ")  # offset, size
-ZSTD_FRAME = bytes.fromhex("28b52ffd") + b"\0\x58"  # no sizes, no checksum; a window of 2 MiB
-BIG = 4_000_000  # bytes: more than a pipe holds
+ZSTD_FRAME = bytes.fromhex("28b52ffd") + b"\0\x58"  # without sizes and checksum; a window of 2 MiB
+BIG = 4_000_000  # bytes: more than a pipe's capacity
 
 
-# What gcc puts around main() has no unwind information (crtstuff.c): rarely is a sample there.
+# gcc's code around main() has no unwind information (crtstuff.c): samples there are rare.
 CRTSTUFF = re.compile(r"chain;\[no-unwind-info\];(__do_global_dtors_aux|frame_dummy|\w*register_tm_clones)(;|$| )")
 
 class PerfFile:
-    """A perf.data file, taken apart to be put together in another way."""
+    """A perf.data file, parsed so that it can be reassembled differently."""
 
     def __init__(self, data):
         offset, size = SECTION.unpack_from(data, DATA_SECTION_AT)
@@ -77,7 +77,7 @@ class PerfFile:
         return bytes(head) + self.data + table + contents
 
     def as_killed(self):
-        """As a recording leaves it that did not come to its end."""
+        """The file as left by a recording that was killed."""
         head = bytearray(self.head)
         SECTION.pack_into(head, DATA_SECTION_AT, len(self.head), 0)
         head[FEATURE_BITS_AT:FEATURE_BITS_AT + FEATURE_BITS_SIZE] = bytes(FEATURE_BITS_SIZE)
@@ -89,8 +89,8 @@ def record_type(record):
 
 
 def compressed(data, chosen):
-    """Records of zstd's that hold `data`, in pieces of any size. Its blocks are stored: that needs
-    no library, and the reader cannot tell."""
+    """zstd records that hold `data`, in pieces of random sizes. Their blocks are stored uncompressed, which needs
+    no library and makes no difference to the reader."""
     blocks, at = ZSTD_FRAME, 0
     while at < len(data):
         block = data[at:at + chosen.randrange(1, 5000)]
@@ -116,7 +116,7 @@ def compressed2_record(piece):
 
 class PerfdataTest(pipeline.PipelineTest):
     def keep(self, name, data):
-        """A file whose time is always the same: the stream tells it."""
+        """Writes a file with a fixed time, since the stream contains the time."""
         path = self.directory / name
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(data)
@@ -124,7 +124,7 @@ class PerfdataTest(pipeline.PipelineTest):
         return path
 
     def replay(self, path):
-        """The stream of a file that is good."""
+        """The stream of a valid file."""
         return self.run_well(self.stage("perfdata-source", path))[0].output
 
     def text_of(self, stream):
@@ -134,7 +134,7 @@ class PerfdataTest(pipeline.PipelineTest):
 
 
 class Forms(PerfdataTest):
-    """One recording in many forms is one stream."""
+    """One recording in many forms gives one stream."""
 
     def setUp(self):
         super().setUp()
@@ -155,17 +155,17 @@ class Forms(PerfdataTest):
         self.assertEqual(self.run_on(path, self.stage("perfdata-source", "-")), self.expected)
 
     def test_a_file_that_others_may_change(self):
-        """It is copied before it is looked at."""
+        """Such a file is copied before it is read."""
         path = self.keep("shared", PLAIN.read_bytes())
         path.chmod(0o666)
         self.assertEqual(self.replay(path), self.expected)
 
     def test_taken_apart_and_put_together(self):
-        """The test's own parser is right. (perf leaves a gap in the table of features.)"""
+        """Checks the test's own parser. (perf leaves a gap in the table of features.)"""
         self.assertEqual(self.replay(self.keep("again", self.perf.to_bytes())), self.expected)
 
-    def test_the_kernels_ids(self):
-        """perf keeps its build-id where the kernel was sampled; the file id is one of OpenTelemetry's
+    def test_kernel_ids(self):
+        """perf stores the kernel's build-id where the kernel was sampled; the file id is from one of OpenTelemetry's
         own tests (libpf/fileid_test.go)."""
         self.assertNotIn("image_id image=1 ", self.text_of(self.expected))
         build_id = bytes.fromhex("f8e1cf0f60558098edaec164ac7749df")
@@ -182,7 +182,7 @@ class Forms(PerfdataTest):
             self.assertEqual([line.split('"')[1] for line in found], [file_id] if file_id else [])
 
     def test_code_of_the_kernel(self):
-        """What perf has found at its start, and what came and went later."""
+        """Symbols that perf found at its start, and later loading and unloading."""
         first = self.perf.records()[0]
         at_start = ksymbol(0, 0, b"bpf_prog_1_found")
         times = [int(line.split()[1].removeprefix("time="))
@@ -209,7 +209,7 @@ class Forms(PerfdataTest):
             self.assertEqual(self.replay(path), self.expected, f"seed {seed}")
 
     def test_a_directory_of_several_files(self):
-        """perf record --threads: what perf has made up, and the records of each CPU."""
+        """perf record --threads: the synthesized records, and the records of each CPU."""
         records = self.perf.records()
         first = next(i for i, record in enumerate(records) if record_type(record) == 10)
         self.perf.data = b"".join(records[:first])
@@ -221,12 +221,12 @@ class Forms(PerfdataTest):
         self.assertEqual(self.replay(self.directory / "directory"), self.expected)
 
     def test_a_recording_that_was_killed(self):
-        """Its host is not told, but every sample is there."""
+        """Its host is unknown, but every sample is there."""
         text = self.text_of(self.replay(self.keep("killed", self.perf.as_killed())))
         self.assertEqual(samples_of(text), samples_of(self.text_of(self.expected)))
 
-    def test_a_pipe_tells_the_same_but_for_build_ids(self):
-        """All but a few lines that hold counts."""
+    def test_a_pipe_gives_the_same_without_build_ids(self):
+        """All but a few lines, which contain counts."""
         def lines_of(stream):
             return [line for line in self.text_of(stream).splitlines()
                     if line.split()[0] not in ("image_id", "stats", "end")]
@@ -234,14 +234,14 @@ class Forms(PerfdataTest):
         self.assertEqual(lines_of(self.replay(self.keep("pipe", PIPE.read_bytes()))),
                          lines_of(file))
 
-    def test_a_pipe_that_is_one(self):
-        """Its begin is told by the clock, not by a file."""
+    def test_a_real_pipe(self):
+        """The clock gives its start time, not the file."""
         with PIPE.open("rb") as stdin:
             ended = self.run_well(["cat"], self.stage("perfdata-source", "-"), stdin=stdin)
         self.assertEqual(samples_of(self.text_of(ended[-1].output)),
                          samples_of(self.text_of(self.expected)))
 
-    def test_a_pipe_of_a_head_alone(self):
+    def test_a_pipe_of_a_header_alone(self):
         """Nothing was recorded."""
         data, at = PIPE.read_bytes(), 16
         while RECORD.unpack_from(data, at)[0] in (64, 80):
@@ -256,7 +256,7 @@ class Forms(PerfdataTest):
 
 
 def ksymbol(time, flags, name):
-    """With the tail of this recording's events: whom it belongs to, and when."""
+    """A ksymbol record with the sample_id of this recording's events: process and time."""
     name += bytes(8 - len(name) % 8)
     payload = struct.pack("<QIHH", 0xffffffffc0001000, 0x80, 1, flags) + name + \
         struct.pack("<IIQ", 0, 0, time)
@@ -291,7 +291,7 @@ def perf_command(output):
 
 
 class InPlace(PerfdataTest):
-    """Stacks that do not travel through a pipe, as they can be read where they are."""
+    """Stacks that are not copied to the stream, as they can be read from the file."""
 
     @classmethod
     def setUpClass(cls):
@@ -306,13 +306,13 @@ class InPlace(PerfdataTest):
         self.path = self.keep("perf.data", self.recorded)
 
     def keep(self, name, data):
-        """What was mapped has to be older."""
+        """The mapped file must be older than the recording."""
         path = super().keep(name, data)
         os.utime(path)
         return path
 
     def stream_of(self, *options, path=None):
-        """What comes out of a pipe."""
+        """The stream that is written to a pipe."""
         source = self.stage("perfdata-source", *options, path or self.path)
         return self.run_well(source, ["cat"])[-1].output
 
@@ -328,7 +328,7 @@ class InPlace(PerfdataTest):
         self.assertEqual(self.n_references(stream), 0)
 
     def unwind(self, stream, command=None, status=0):
-        """(folded stacks, what live-unwinder says)"""
+        """(folded stacks, live-unwinder's messages)"""
         path = self.directory / "kept.stream"
         path.write_bytes(stream)
         with path.open("rb") as stdin:
@@ -338,7 +338,7 @@ class InPlace(PerfdataTest):
         return ended[-1].output.decode(), ended[0].errors
 
     def assert_stacks_are_lost(self, stream, why, command=None):
-        """One line says so, and every such sample has its instruction and this end."""
+        """One line reports it, and every such sample has only its instruction and this end reason."""
         n_referred = self.n_references(stream)
         self.assertGreater(n_referred, 50)
         folded, errors = self.unwind(stream, command, status=1)
@@ -363,7 +363,7 @@ class InPlace(PerfdataTest):
                 self.assertEqual((folded, errors), self.unwind(copying))
 
     def test_a_directory_of_several_files(self):
-        """They have no head that tells what they are."""
+        """These files have no header that identifies them."""
         perf = PerfFile(self.recorded)
         records = perf.records()
         first = next(i for i, record in enumerate(records) if record_type(record) == SAMPLE)
@@ -374,7 +374,7 @@ class InPlace(PerfdataTest):
         path = self.directory / "directory"
         self.assert_has_stacks_itself(self.stream_of(path=path), path)
 
-    def test_where_nobody_else_could_read_it(self):
+    def test_files_that_others_cannot_read_are_copied(self):
         self.path.chmod(0o620)
         self.assert_has_stacks_itself(self.stream_of())
         self.path.chmod(0o600)
@@ -391,7 +391,7 @@ class InPlace(PerfdataTest):
             self.assert_has_stacks_itself(self.stream_of(path=Path(file.name)))
 
     def test_a_file_that_may_still_be_written(self):
-        """perf tells at the end how much it has written."""
+        """perf writes the size of the data at the end."""
         path = self.keep("killed", PerfFile(self.recorded).as_killed())
         self.assertEqual(self.n_references(self.stream_of(path=path)), 0)
 
@@ -403,8 +403,8 @@ class InPlace(PerfdataTest):
         self.assert_has_stacks_itself(stream)
 
     @pipeline.needs_root
-    def test_in_somebody_elses_home(self):
-        """Of root's file there (sudo perf record): a stage without capabilities cannot get there."""
+    def test_a_file_in_another_users_home(self):
+        """In root's file there (sudo perf record): a stage without capabilities cannot open it."""
         home = self.directory / "home"
         home.mkdir(mode=0o700)
         path = self.keep("home/perf.data", self.recorded)
@@ -412,7 +412,7 @@ class InPlace(PerfdataTest):
         os.chown(home, 65534, 65534)
         self.assert_has_stacks_itself(self.stream_of(path=path), path)
 
-    def test_a_file_that_is_gone_or_another_one(self):
+    def test_a_removed_or_replaced_file(self):
         stream = self.stream_of()
         moved = self.path.rename(self.directory / "perf.data.old")
         self.assert_stacks_are_lost(stream, "No such file")
@@ -485,7 +485,7 @@ class Damaged(PerfdataTest):
         self.assertTrue(lines[0].startswith("perfdata-source: error: "), lines)
 
     def assert_readable(self, done):
-        """What it has written is a stream with an end, or nothing."""
+        """The output is a stream with an end, or nothing; returns the types of its records."""
         if not done.stdout:
             return None
         summary = subprocess.run([pipeline.program("frame-dump"), "--summary"],
@@ -500,8 +500,8 @@ class Damaged(PerfdataTest):
             self.assertIn("the stream is incomplete", lines[0])
         return [streams.record_type(record) for record in streams.records(done.stdout)]
 
-    def test_every_cut_gives_what_there_is(self):
-        """Of the features behind the data as many as there are: the samples are whole."""
+    def test_every_cut_gives_the_samples_before_it(self):
+        """All samples before the cut are complete; so are features after the data, as far as they were written."""
         whole = PLAIN.read_bytes()
         perf = PerfFile(whole)
         begin, end = len(perf.head), perf.end_of_data
@@ -541,7 +541,7 @@ class Damaged(PerfdataTest):
     def test_flipped_bytes(self):
         for path in PLAIN, ZSTD, PIPE:
             whole, chosen = path.read_bytes(), random.Random(path.name)
-            # Half of them where the numbers are.
+            # Half of the flips are in numbers.
             places = [chosen.randrange(len(whole)) for _ in range(N_FLIPS // 2)]
             places += [chosen.randrange(1500) for _ in range(N_FLIPS - len(places))]
             inputs = {f"{at}, {i}": flipped(whole, at, chosen) for i, at in enumerate(places)}
@@ -552,8 +552,8 @@ class Damaged(PerfdataTest):
                     self.assert_readable(done)
 
     def test_a_file_that_is_cut_while_it_is_read(self):
-        """It is mapped, and what was there is gone: for write() where its bytes go on as they are,
-        for the stage itself where they are compressed."""
+        """The file is mapped and its pages disappear: write() fails where bytes are passed on unchanged,
+        the stage itself is hit where they are compressed."""
         perf = PerfFile(PLAIN.read_bytes())
         perf.data *= BIG // len(perf.data)
         self.assert_cut_is_told(self.keep("big", perf.to_bytes()))
@@ -571,7 +571,7 @@ class Damaged(PerfdataTest):
             output.read()
         self.assert_fails_in_one_line(started.end()[0], text="truncated while it was read")
 
-    def test_what_is_no_file_of_perf(self):
+    def test_files_that_are_no_perf_data(self):
         chosen = random.Random(0)
         inputs = {
             "nothing": b"",
@@ -611,7 +611,7 @@ class Usage(PerfdataTest):
             self.assert_fails_in_one_line(self.end_of(path), text=f"'{path}'")
 
     def test_a_file_through_a_pipe(self):
-        """Its head points to places behind: it has to be a file."""
+        """Its header has offsets to later data: it must be a file."""
         with PLAIN.open("rb") as stdin:
             ended = self.start(["cat"], [pipeline.program("perfdata-source"), "-"],
                                stdin=stdin).end()[-1]
@@ -635,22 +635,22 @@ def has_modules():
 
 
 def file_data(record):
-    """What a record `file` holds; of others nothing."""
+    """The content of a `file` record; nothing for other records."""
     if streams.record_type(record) != FILE:
         return b""
-    size = struct.unpack_from("<Q", record, 16)[0]  # of the path, behind the header and the time
+    size = struct.unpack_from("<Q", record, 16)[0]  # of the path, after the header and the time
     at = 24 + (size // 8 + 1) * 8 + 8
     return record[at + 8:at + 8 + struct.unpack_from("<Q", record, at)[0]]
 
 
 class Live(PerfdataTest):
-    """What perf of this machine writes, while it writes it."""
+    """perf.data files of this machine's perf, read while they are written."""
 
     def setUp(self):
         super().setUp()
         if perf_refusal():
             self.skipTest(perf_refusal())
-        # Where there is one, in a file system in which perf can make no links of the system's files.
+        # If possible, in a file system in which perf cannot hard-link the system's files.
         shared = Path("/dev/shm")
         self.home = Path(tempfile.mkdtemp(prefix="stackpipe-test-", dir=shared if shared.is_dir() else None))
         self.addCleanup(shutil.rmtree, self.home)
@@ -683,7 +683,7 @@ class Live(PerfdataTest):
         self.assertEqual({names[1] for names, _ in stacks}, {"[not-unwound]"})
         self.assertIn("only the address of each sample is known", said[0])
 
-    def test_call_chains_of_frame_pointers_are_marked_so(self):
+    def test_call_chains_of_frame_pointers_are_marked(self):
         stacks, said = self.record_without_stacks("-g")
         user = [[name for name in names[2:] if not name.endswith("_[k]")] for names, _ in stacks if names[-1] == "inner"]
         self.assertTrue(user)
@@ -696,7 +696,7 @@ class Live(PerfdataTest):
             perf_command("-"), self.stage("perfdata-source", "-"), *self.rest()))
 
     def run_at_home(self, *commands):
-        """With a home of its own, where perf keeps a copy of the kernel's names."""
+        """Runs commands with a separate home, where perf keeps a copy of the kernel's names."""
         return self.run_well(*[["env", "-u", "PERF_BUILDID_DIR", f"HOME={self.home}", *command]
                                for command in commands])
 
@@ -709,20 +709,20 @@ class Live(PerfdataTest):
         return path
 
     def kernel_frames(self, path, *options):
-        """(those with a name, how many have none, what was said)"""
+        """(frames with a name, number of frames without, messages)"""
         ended = self.run_at_home([*self.stage("perfdata-source", path), *options], *self.rest())
         frames = re.findall(r"[^; ]+_\[k\]", ended[-1].output.decode())
         named = [frame for frame in frames if not frame.startswith("[kernel+0x")]
         return named, len(frames) - len(named), ended[0].errors
 
     def copy_of_names(self):
-        """perf's, in which each name is marked."""
+        """Marks each name in perf's copy."""
         copy, = self.home.glob(".debug/.build-id/*/*/kallsyms")
         copy.write_text(re.sub(r"(?m)^(\w+ [tTwW]) (?!_)", r"\1 copied_", copy.read_text()))
         return copy
 
     def assert_all_named(self, path, *options, are_copied):
-        """Of a kernel with modules the copy does only if there is nothing better."""
+        """For a kernel with modules the copy is used only if there is nothing better."""
         named, n_unnamed, errors = self.kernel_frames(path, *options)
         self.assertEqual((n_unnamed, errors), (0, []))
         self.assertGreater(len(named), 10)
@@ -763,8 +763,8 @@ class Live(PerfdataTest):
         path.write_bytes(data.replace(build_id, build_id[::-1]))
         self.assert_all_named(path, are_copied=False)
 
-    def test_of_a_copy_only_the_kernels_own_names_count(self):
-        """What comes and goes stands behind them, and may be of another time."""
+    def test_only_the_kernels_own_names_of_a_copy_are_used(self):
+        """Names of modules and BPF programs follow them, and may be from another time."""
         path = self.record_kernel()
         with self.copy_of_names().open("a") as file:
             file.write("ffffffffc0ffe010 t f\t[stranger]\nffffffffc1000000 t g\t[bpf]\n")
@@ -774,8 +774,8 @@ class Live(PerfdataTest):
         self.assertEqual(b"copied_" in sent, not has_modules())
         self.assertEqual(b"\t[" in sent, has_modules())
 
-    def test_a_file_that_tells_of_modules(self):
-        """(Not every kernel has any.) Their functions are in /proc/kallsyms alone."""
+    def test_a_file_with_kernel_modules(self):
+        """(Not every kernel has modules.) Their functions are only in /proc/kallsyms."""
         path = self.record_kernel()
         self.copy_of_names()
         perf = PerfFile(path.read_bytes())

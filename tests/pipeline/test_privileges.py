@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who may do what: a user records his own programs, and unwinding takes no privilege at all."""
+"""Privileges: users record their own programs, and unwinding needs no privilege at all."""
 import re
 import subprocess
 import sys
@@ -7,10 +7,10 @@ import sys
 import pipeline
 import streams
 
-KERNEL_SIDE_TOO = 1  # the perf_event_paranoid up to which a user sees the kernel's side
-OWN_PROGRAMS = 2  # … and up to which a user may record at all
+KERNEL_SIDE_TOO = 1  # the highest perf_event_paranoid at which a user sees the kernel's side
+OWN_PROGRAMS = 2  # … and at which a user may record at all
 PROGRAMS = "perf-source", "live-unwinder", "symbolizer"
-# Tells how much the first who comes has said.
+# Prints how many bytes the first client sends.
 SQUATTER = """
 import socket, sys
 listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -22,7 +22,7 @@ print(len(listening.accept()[0].recv(4096)))
 
 
 @pipeline.needs_root
-class Nobody(pipeline.RecordingTest):
+class AsNobody(pipeline.RecordingTest):
     """Stages as the user nobody; the programs are copies, as the build directory may be private."""
 
     def setUp(self):
@@ -42,8 +42,8 @@ class Nobody(pipeline.RecordingTest):
         folded = self.run_well(*commands, sink)[-1].output.decode()
         return streams.folded_stacks(folded)
 
-    def test_who_takes_the_servers_address_is_not_believed(self):
-        """Of a stream that root has kept: its server has gone, and the address is anybody's."""
+    def test_an_impostor_at_the_servers_address(self):
+        """A stream recorded by root: its image server has exited, and any user can take the address."""
         stream = self.directory / "raw.stream"
         with stream.open("wb") as out:
             self.run_well(self.source("-F", "999", "--", pipeline.CHAIN, "once", "0.3"), stdout=out)
@@ -93,13 +93,13 @@ class Nobody(pipeline.RecordingTest):
         else:
             self.assertEqual(ended.status, 0, ended)
 
-    def test_records_no_process_of_somebody_else(self):
+    def test_records_no_process_of_another_user(self):
         process = self.start_busy()
         ended = self.start_as_nobody("-q", "-p", str(process.pid)).end()[0]
         self.assert_is_one_line(ended, "not allowed to record this process")
 
     def test_unwinds_what_root_records(self):
-        """The image server hands over what nobody could not open by its path."""
+        """The image server hands over files that the user nobody could not open by their paths."""
         private = self.directory / "private"
         private.mkdir(mode=0o700)
         chain = pipeline.readable_copy(pipeline.CHAIN, private)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Sinks on streams that are put together by hand: what is rare in them, odd, or more than a table holds."""
+"""Sinks on hand-made streams: rare and odd records, and more of them than a table holds."""
 import gzip
 import json
 import os
@@ -15,11 +15,11 @@ from streams import blob, numbers, string
 
 SYMBOLIZED = pipeline.TOP / "tests" / "data" / "small.symbolized.stream"
 DISTINCT_STACKS_MAX = 1 << 20
-INLINED_MAX = 1 << 14  # into all of a stack's frames
+INLINED_MAX = 1 << 14  # of all frames of a stack together
 INLINED_AT_A_PLACE = 200
 FRAMES_MAX = 8192
 LINE_MAX = 256 * 1024
-ADDRESSES_MAX = 1024  # of a sample of Sysprof's
+ADDRESSES_MAX = 1024  # of a Sysprof sample
 FILE_MAX = 64 * 1024 * 1024
 PIECE = 64 * 1024
 PROCESSES_MAX = 2 << 17
@@ -32,7 +32,7 @@ class Sinks(pipeline.PipelineTest):
         self.stream = self.directory / "made.stream"
 
     def sink(self, name, *records, options=()):
-        """What capture-sink makes of a stream of these records."""
+        """capture-sink's output for a stream of these records."""
         out = self.directory / name
         self.stream.write_bytes(streams.between(self.hello, list(records), self.end))
         self.run_on(self.stream, self.stage("capture-sink", "-q", "--force", *options, out))
@@ -44,7 +44,7 @@ class Sinks(pipeline.PipelineTest):
     def refused(self, what):
         return self.stats("capture-sink")["refused"].get(what, 0)
 
-    def test_threads_are_told_apart_by_their_numbers(self):
+    def test_threads_are_distinguished_by_tid(self):
         records = [made.process(), made.stack([(CODE, 0)], tid=PID), made.stack([(CODE, 0)], tid=71)]
         self.assertEqual(sorted(names[0] for names, _ in self.folded(*records, options=["--tid"])),
                          ["program-70/70", "program-70/71"])
@@ -89,12 +89,12 @@ class Sinks(pipeline.PipelineTest):
         self.assertGreater(n_addresses, ADDRESSES_MAX - 8)
         self.assertIn(b"[frame-limit]", self.sink("out.syscap", *records))
 
-    def test_a_mapping_of_what_is_not_known_is_left_out(self):
+    def test_a_mapping_of_an_unknown_image_is_left_out(self):
         records = [made.process(), made.mapping(of_image=99), made.stack([(CODE, 1)])]
         frames, _ = streams.syscap_frames(self.sink("out.syscap", *records))
         self.assertEqual([number for number, _ in frames if number in (2, 3)], [2])
 
-    def test_what_processes_had_mapped_ends_with_them(self):
+    def test_mappings_end_with_their_processes(self):
         records = [each for i in range(5000) for each in (
             made.process(UPID + i, PID + i), made.image(i + 1),
             streams.make_record(made.MAPPING, numbers(i + 1, 0, UPID + i, 0, CODE, 0x1000, 0, i + 1)),
@@ -118,7 +118,7 @@ class Sinks(pipeline.PipelineTest):
         frames, _ = streams.syscap_frames(self.sink("out.syscap", *records))
         self.assertEqual(sum(number == 2 for number, _ in frames), 2)
 
-    def test_what_weighs_events_is_told_in_events(self):
+    def test_weights_in_events_are_shown_in_events(self):
         records = [made.process(), made.event(0, "cpu-clock", made.NANOSECONDS), made.event(1, "faults", made.EVENTS),
                    made.stack([(CODE, 0)], event=1, weight=3), made.stack([(CODE, 0)], event=1, weight=4)]
         profile = json.loads(self.sink("out.firefox.json", *records, options=["--view=faults"]))
@@ -126,7 +126,7 @@ class Sinks(pipeline.PipelineTest):
         self.assertEqual(weights, [[3, 4]])
 
     def pieces(self, path, data):
-        """A file in pieces, some of which may stand for more than one."""
+        """A file in pieces, as records."""
         return [streams.make_record(made.FILE, numbers(0) + string(path) +
                                     numbers(max(0, len(data) - at - PIECE)) + blob(data[at:at + PIECE]))
                 for at in range(0, len(data), PIECE)]
@@ -147,7 +147,7 @@ class Sinks(pipeline.PipelineTest):
 
     @staticmethod
     def content(chunks):
-        """Flags and length of the data, the path in 256 bytes, the data."""
+        """Content of the chunks: flags and length of the data, a path of 256 bytes, the data."""
         sizes = [struct.unpack_from("<I", chunk, streams.SYSCAP_FRAME.size)[0] >> 16 for chunk in chunks]
         return b"".join(chunk[284:284 + size] for chunk, size in zip(chunks, sizes))
 
@@ -169,7 +169,7 @@ class Sinks(pipeline.PipelineTest):
     def test_damaged_heap_events_are_reported(self):
         self.assertIn("heap_event damaged\n", self.dump_of_heap(*made.heap(b"\xff\xff")))
 
-    def test_samples_of_allocations_are_said_to_be_samples(self):
+    def test_sampled_allocations_are_marked(self):
         records = made.heap(made.SAMPLED_HEAP + made.ALLOCATED, interval=1 << 19)
         self.assertRegex(self.dump_of_heap(*records), "heap_event .* allocated .* size=16 stack=1 interval=524288\n")
         with self.stream.open("rb") as stdin:
@@ -181,7 +181,7 @@ class Sinks(pipeline.PipelineTest):
         self.assertIn(b"</html>", page)
 
     def test_progress_is_shown_on_a_terminal_and_cleared(self):
-        """The stream goes on until two lines of it were seen."""
+        """The stream continues until two progress lines were seen."""
         master, slave = pty.openpty()
         self.addCleanup(os.close, master)
         data = SYMBOLIZED.read_bytes()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Source lines are in captures, and in what is made of them, as they were when they were recorded."""
+"""Source lines are in captures and their conversions, as they were during the recording."""
 import gzip
 import json
 import subprocess
@@ -60,10 +60,10 @@ class SourceLines(pipeline.RecordingTest):
         self.assertEqual({line[2] for line in lines if line[0] == "main"}, {15})
         self.assertEqual(lines, self.lines_of(stream))
         self.assertRegex(self.run_front("report", "--lines", "-t", capture), r"main lines\.c:15\n.* spin lines\.c:\d+")
-        # Without being asked for lines nobody is shown any.
+        # Lines are shown only on request.
         self.assertNotIn("lines.c", self.run_front("report", capture))
 
-    def test_what_is_made_of_a_capture_has_them(self):
+    def test_conversions_of_a_capture_have_lines(self):
         stream, capture = self.record(self.build("-g"))
         for name in "pb.gz", "otlp", "firefox.json":
             direct, converted = self.directory / f"direct.{name}", self.directory / f"converted.{name}"
@@ -73,13 +73,13 @@ class SourceLines(pipeline.RecordingTest):
                 content = path.read_bytes()
                 self.assertIn(b"lines.c", gzip.decompress(content) if name == "pb.gz" else content, path)
 
-    def test_what_is_made_of_them_again_is_the_same(self):
+    def test_a_capture_of_a_capture_has_the_same_lines(self):
         _, capture = self.record(self.build("-g"))
         again = self.directory / "again.syscap"
         self.run_front("convert", "-q", capture, again)
         self.assertEqual(self.lines_of(again), self.lines_of(capture))
 
-    def test_where_there_are_none_that_is_said(self):
+    def test_missing_lines_are_reported(self):
         _, capture = self.record(self.build("-g"), "--no-inlines")
         told = self.run_front("report", "--lines", capture)
         self.assertRegex(told, r"(?m)^no source lines: ")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Stages left out, recorded to files and fed from them: always the same bytes."""
+"""Stages are left out, recorded to files and fed from them: the bytes are always the same."""
 import fcntl
 import os
 import random
@@ -10,7 +10,7 @@ import time
 import pipeline
 import streams
 
-N_SINGLE_BYTES = 4096  # at the beginning of a stream
+N_SINGLE_BYTES = 4096  # at the start of a stream
 PIECE_MAX = 100_000
 
 
@@ -44,7 +44,7 @@ class LeftOut(pipeline.RecordingTest):
 
 
 class Recorded(pipeline.RecordingTest):
-    """A stream in a file is as good as one in a pipe."""
+    """A stream in a file gives the same as one in a pipe."""
 
     def setUp(self):
         super().setUp()
@@ -59,7 +59,7 @@ class Recorded(pipeline.RecordingTest):
         return path
 
     def run_on_pieces(self, stream, pieces, *commands):
-        """As run_on(), but the stream arrives in such pieces."""
+        """Like run_on(), but the stream arrives in these pieces."""
         read_end, write_end = os.pipe()
         with os.fdopen(read_end, "rb") as stdin:
             started = self.start(*commands, stdin=stdin)
@@ -103,7 +103,7 @@ class Recorded(pipeline.RecordingTest):
                                      self.stage("capture-sink", "-f", form, "-"))
             self.assertEqual(cut, whole, form)
 
-    def test_a_record_of_an_unknown_type_passes(self):
+    def test_a_record_of_an_unknown_type_is_passed_on(self):
         unknown = streams.make_record(streams.UNKNOWN_TYPE, bytes(range(64)))
         path = self.directory / "unknown.stream"
         path.write_bytes(streams.with_record_behind_hello(self.raw.read_bytes(), unknown))
@@ -114,7 +114,7 @@ class Recorded(pipeline.RecordingTest):
         self.assert_sinks_count_unknown(path)
 
     def assert_holds_unknown(self, path, unknown, expected):
-        """The unknown record has passed as it was, and nothing else is different but the counts."""
+        """The unknown record was passed on unchanged, and only counts differ."""
         records = streams.records(path.read_bytes())
         unknowns = [record for record in records
                     if streams.record_type(record) == streams.UNKNOWN_TYPE]
@@ -124,7 +124,7 @@ class Recorded(pipeline.RecordingTest):
 
     @staticmethod
     def payload(records):
-        """What does not count records."""
+        """Records that do not count records."""
         counting = streams.END, streams.STATS, streams.COUNT, streams.UNKNOWN_TYPE
         return [record for record in records if streams.record_type(record) not in counting]
 
@@ -137,7 +137,7 @@ class Recorded(pipeline.RecordingTest):
 
 
 def random_pieces(seed, size):
-    """Sizes of pieces that make up `size`: single bytes first, then any from small to large."""
+    """Sizes that add up to `size`: single bytes first, then random sizes from small to large."""
     chosen = random.Random(seed)
     sizes = [1] * N_SINGLE_BYTES
     left = size - N_SINGLE_BYTES
@@ -148,7 +148,7 @@ def random_pieces(seed, size):
 
 
 def write_pieces(fd, data, sizes):
-    """Writes pieces; single bytes so that the reader gets them one by one."""
+    """Writes pieces; waits after single bytes so that the reader gets them one by one."""
     at = 0
     with os.fdopen(fd, "wb", buffering=0) as out:
         for size in sizes:
@@ -159,11 +159,11 @@ def write_pieces(fd, data, sizes):
 
 
 def wait_until_read(out):
-    """Waits until a pipe is empty; in a few microseconds, unlike pipeline.wait_for()."""
+    """Waits until a pipe is empty; takes microseconds, unlike pipeline.wait_for()."""
     deadline = time.monotonic() + pipeline.PATIENCE_S
     while fcntl.ioctl(out, termios.FIONREAD, bytes(4)) != bytes(4):
         if time.monotonic() > deadline:
-            raise TimeoutError("nobody reads the stream")
+            raise TimeoutError("the stream is not read")
         os.sched_yield()
 
 

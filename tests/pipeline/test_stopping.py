@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pipelines that somebody stops: a person, a reader that has enough, a stage that is killed."""
+"""Pipelines are stopped by the user, by a reader that closes its input, or by a killed stage."""
 import os
 import signal
 
@@ -17,7 +17,7 @@ class StoppingTest(pipeline.RecordingTest):
         self.out = self.directory / "out.syscap"
 
     def start_capture(self, *commands, **options):
-        """A pipeline in mid-flight: the first of what it records has reached the file."""
+        """A running pipeline; its first frames have reached the file."""
         started = self.start(*commands, self.stage("capture-sink", self.out), **options)
         pipeline.wait_for(lambda: pipeline.has_size(self.out, FLUSHED), "the first frames")
         return started
@@ -29,19 +29,19 @@ class StoppingTest(pipeline.RecordingTest):
         return started
 
     def wait_for_samples(self):
-        """What is cut before the first one leaves no capture."""
+        """A recording that is stopped before its first sample leaves no capture."""
         self.start_busy()
         pipeline.wait_for(lambda: self.out.exists() and any(
             number == streams.SYSCAP_SAMPLE for number, _ in streams.syscap_frames(self.out.read_bytes())[0]), "samples")
 
     def read_capture(self):
-        """The capture's bytes, which are whole frames to the end."""
+        """The capture's bytes, which are complete frames to the end."""
         data = self.out.read_bytes()
         self.assertEqual(streams.syscap_frames(data)[1], 0)
         return data
 
     def assert_capture_is_incomplete(self, ended):
-        """The sink has made the best of it, and says so."""
+        """The sink kept what it got, and reports that it is incomplete."""
         self.assertEqual(ended[-1].status, 1, ended[-1])
         self.assertIn("INCOMPLETE", "\n".join(ended[-1].errors))
         self.assertIn(b"incomplete", self.read_capture())
@@ -61,17 +61,17 @@ class Signals(StoppingTest):
         self.assertNotIn(b"incomplete", capture)
         self.assertGreater(streams.syscap_end_time(capture), 0)
 
-    def test_of_the_terminal_end_well(self):
+    def test_of_the_terminal_end_cleanly(self):
         started = self.start_all_stages()
         started.signal(signal.SIGINT)
         self.assert_ends_well(started)
 
-    def test_of_the_system_end_well(self):
+    def test_of_the_system_end_cleanly(self):
         started = self.start_all_stages()
         started.signal(signal.SIGTERM)
         self.assert_ends_well(started)
 
-    def test_to_the_source_alone_end_well(self):
+    def test_to_the_source_alone_end_cleanly(self):
         started = self.start_all_stages()
         started.processes[0].send_signal(signal.SIGTERM)
         self.assert_ends_well(started)
@@ -79,7 +79,7 @@ class Signals(StoppingTest):
     def source_of_command(self):
         return self.source("--", pipeline.CHAIN, "once", "1000000")
 
-    def test_reach_the_command_too(self):
+    def test_are_forwarded_to_the_command(self):
         started = self.start(self.source_of_command(), self.stage("capture-sink", self.out))
         pipeline.wait_for(lambda: "chain" in pipeline.children_of(started.processes[0]),
                           "the command")
@@ -88,8 +88,8 @@ class Signals(StoppingTest):
         self.assertEqual(statuses, [128 + signal.SIGINT, 0])
         self.assertNotIn(b"incomplete", self.read_capture())
 
-    def test_reach_the_command_before_it_runs(self):
-        """It waits until the host's files are written, which nobody reads before the signal."""
+    def test_are_forwarded_before_the_command_runs(self):
+        """It runs after the host's files were written, which are not read before the signal."""
         read_end, write_end = os.pipe()
         with os.fdopen(write_end, "wb") as stdout:
             started = self.start(self.source_of_command(), stdout=stdout)
@@ -105,7 +105,7 @@ class Signals(StoppingTest):
         self.assertEqual((ended.status, ended.errors), (0, []))
 
     def interrupt(self, processes):
-        """Sends SIGINT, and sees that it has been taken: a second one is not merged with it."""
+        """Sends SIGINT, and waits until it was handled, so that a second one is not merged with it."""
         for process in processes:
             process.send_signal(signal.SIGINT)
         for process in processes:
@@ -114,7 +114,7 @@ class Signals(StoppingTest):
     def assert_ignore_one_and_obey_two(self, processes):
         self.interrupt(processes)
         self.assertEqual([process.poll() for process in processes], [None] * len(processes))
-        for process in processes:  # one after the other: who ends is noticed by its neighbours
+        for process in processes:  # one by one: the exit of a stage affects its neighbours
             process.send_signal(signal.SIGINT)
             process.wait(pipeline.PATIENCE_S)
 
@@ -142,11 +142,11 @@ class Signals(StoppingTest):
         ended = started.end()
         self.assert_fails_in_one_line(ended[0], text="stopped")
         self.assertEqual(ended[-1].status, 1, ended[-1])
-        self.assertFalse(self.out.exists(), "nothing had come")
+        self.assertFalse(self.out.exists(), "no sample was recorded")
 
 
-class Leaving(StoppingTest):
-    """A stage goes; the others notice it, say so and end by themselves."""
+class ClosedPipes(StoppingTest):
+    """A stage exits; the others detect it, report it and exit by themselves."""
 
     def test_the_reader_of_the_source(self):
         source, _ = self.start(self.source("-a"), ["head", "-c", "100000"]).end()
@@ -172,7 +172,7 @@ class Leaving(StoppingTest):
                 self.out.unlink()
 
     def assert_others_end(self, ended, killed):
-        """In front of the killed one nobody reads; behind it the stream has no end. All say so."""
+        """Stages before the killed one have no reader; stages after it get a stream without an end. All report it."""
         for stage in ended[:killed]:
             self.assert_fails_in_one_line(stage, text="next stage has exited")
         self.assertEqual(ended[killed].status, -signal.SIGKILL)

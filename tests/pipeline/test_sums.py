@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Every sample is in every file, however many there are, and however many stacks they have."""
+"""Every sample is in every file, for any number of samples and stacks."""
 import json
 import random
 import subprocess
@@ -19,7 +19,7 @@ class Sums(pipeline.PipelineTest):
         return path
 
     def convert(self, path, ending):
-        """What a file of that format holds, of folded stacks that may be damaged."""
+        """Converts folded stacks, which may be damaged; returns what a file of that format holds."""
         out = self.directory / f"out.{ending}"
         ended = self.start(self.stage("capture-source", "-q", path),
                            self.stage("capture-sink", "-q", "--force", out)).end()
@@ -42,13 +42,13 @@ class Sums(pipeline.PipelineTest):
         ended, report = self.report(path)
         self.assertEqual((ended.returncode, report["summary"]["samples"], report["summary"]["ends"]), (0, 25000000000, {"complete": 25000000000}))
 
-    def test_a_count_is_a_number_and_not_as_many_records(self):
+    def test_a_large_count_is_one_record(self):
         path = self.folded(["a;b 9000000000000"])
         ended, = self.run_well(self.stage("capture-source", path))
         self.assertLess(len(ended.output), 4096)
         self.assertEqual(self.stats("capture-source")["samples_out"], 9000000000000)
 
-    def test_a_second_reader_of_the_account_agrees(self):
+    def test_an_independent_reader_agrees(self):
         stream = self.directory / "in.stream"
         for lines in (["a;b 2000", "c;d 3"], ["a;b 3", "no count", "c;d 4294967296000", "e;f 18446744073709551616"]):
             with stream.open("wb") as out:
@@ -65,7 +65,7 @@ class Sums(pipeline.PipelineTest):
         self.assertEqual(found.total() + left_out, 100000003)
         self.assertGreater(found.total(), 1 << 24)
 
-    def test_lines_that_are_no_stacks_are_told(self):
+    def test_lines_that_are_no_stacks_are_reported(self):
         path = self.folded(["a;b 3", "a;c 18446744073709551616", "a;d -5", "a;e 1e9", "no count"])
         ended, report = self.report(path)
         self.assertEqual((ended.returncode, report["summary"]["samples"], report["summary"]["left_out"]), (1, 3, 4))
@@ -74,7 +74,7 @@ class Sums(pipeline.PipelineTest):
             self.assertEqual(self.convert(path, ending).total(), 3)
 
     def deep(self, n_processes):
-        """Processes whose stacks are all different need more nodes than there are; then comes another one."""
+        """Processes whose stacks all differ need more nodes than there are; then another process follows."""
         choose = random.Random(1)
         lines = [f"deep{i % n_processes};" + ";".join(choose.choices("ab", k=DEPTH)) + " 1" for i in range(DEEP)]
         return self.folded([*lines, f"victim;main;work;spin {VICTIM}"])
@@ -89,7 +89,7 @@ class Sums(pipeline.PipelineTest):
                 self.assertEqual(found["deep0"], DEEP // n_processes, ending)
         return path
 
-    def test_deep_stacks_push_nobody_out(self):
+    def test_deep_stacks_displace_no_other_process(self):
         self.assertGreater(DEEP * DEPTH, NODES_MAX)
         path = self.check_deep(1, set(sums.READERS) - {"syscap"})
         ended, report = self.report(path)
@@ -98,7 +98,7 @@ class Sums(pipeline.PipelineTest):
         self.assertGreater(report["summary"]["ends"]["more-stacks-than-fit"], 0)
         self.assertEqual(sum(report["summary"]["ends"].values()), DEEP + VICTIM)
 
-    def test_nor_do_those_of_many_processes(self):
+    def test_deep_stacks_of_many_processes(self):
         self.check_deep(1000, ["pb.gz"])
 
 

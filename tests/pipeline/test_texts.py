@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a target or a stream calls things is shown as it is, in every output."""
+"""Names from a target or a stream are escaped the same way in every output."""
 import base64
 import gzip
 import json
@@ -13,22 +13,22 @@ import protobuf
 import streams
 from streams import make_record, numbers, string
 
-# Colours a terminal, ends a line, turns around what follows, and is no character.
+# An escape sequence, line ends, reversed text, invisible characters, and an invalid byte.
 HOSTILE = "x\x1b[31m\u202ey\u2028z\u200b\U000e0041".encode() + b"\xff"
 SHOWN = r"x\u{1b}[31m\u{202e}y\u{2028}z\u{200b}\u{e0041}\x{ff}"
-HELLO_EVENT_AT = 8 + 13 * 8 + 104  # behind the numbers and the image server
-TEXT_SIZES = 64, 64  # of the event and the host
+HELLO_EVENT_AT = 8 + 13 * 8 + 104  # after the numbers and the image server
+TEXT_SIZES = 64, 64  # of the event and of the host
 MESSAGE, STATS, COUNT, THREAD, CGROUP, MARK = 5, 3, 4, 9, 31, 37
 
 
 def hostile(size=63, before=b""):
-    """The text as a string of a record; of few bytes, as much of it as there is room for."""
+    """The text as a record's string, cut to `size` bytes."""
     data = before + HOSTILE[:size]
     return numbers(len(data)) + data + bytes(8 - len(data) % 8)
 
 
 def bad_characters(text):
-    """What must not be shown: by Unicode's categories, and not by our list."""
+    """Characters that must not be shown, by Unicode's categories, independently of our list."""
     return {hex(ord(c)) for c in text
             if unicodedata.category(c) in ("Cc", "Zl", "Zp", "Cs", "Co") and c not in "\n\t"
             or unicodedata.category(c) == "Cf" and c not in "\u00ad"} | {"U+FFFD"} & set(text)
@@ -70,7 +70,7 @@ class Texts(pipeline.PipelineTest):
         self.assert_clean("\n".join(ended.errors), form)
         return path.read_bytes()
 
-    def test_the_stream_is_read_as_it_was_meant(self):
+    def test_the_stream_is_valid(self):
         text = self.run_on(self.stream, self.stage("frame-dump")).decode()
         self.assert_clean(text, "frame-dump")
         self.assertGreaterEqual(text.count(SHOWN.replace("\\", "\\\\")), 16)
@@ -95,7 +95,7 @@ class Texts(pipeline.PipelineTest):
         self.assert_no_raw(data, "otlp")
 
     def assert_no_raw(self, data, where):
-        """No part of the text, in a file that is not all text."""
+        """Checks that a file that is not all text contains no raw part of the text."""
         for part in b"x\x1b", "\u202e".encode(), "\u2028".encode(), "\U000e0041".encode():
             self.assertNotIn(part, data, where)
 
@@ -119,7 +119,7 @@ class Texts(pipeline.PipelineTest):
         self.assertIn(SHOWN.encode(), data)
         self.assert_no_raw(data, "syscap")
 
-    def test_a_capture_that_is_read_back_says_the_same(self):
+    def test_a_capture_that_is_read_back_is_the_same(self):
         self.convert("syscap")
         capture = self.directory / "out.syscap"
         text = self.run_well(self.stage("capture-source", capture),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What files of others can make a report say: nothing."""
+"""Files of other users cannot change a report."""
 import os
 import re
 import shutil
@@ -16,7 +16,7 @@ SOURCE = "static __attribute__((noinline, used)) int hidden(void) { __asm__ vola
 
 
 class DebugFiles(test_names.PlacesTest):
-    """A stripped program of root's, and a file of somebody's that would name its function."""
+    """A stripped program of root's, and a debug file of another user that would name its function."""
 
     def setUp(self):
         super().setUp()
@@ -45,45 +45,45 @@ class DebugFiles(test_names.PlacesTest):
         self.assertEqual(self.n_refused(), 0)
 
     def put_by_build_id(self, form):
-        """The debug file, at a path that has the build-id in it."""
+        """Moves the debug file to a path that contains the build-id."""
         identifier = test_names.build_id_of(self.program)
         path = self.directory / form.format(identifier[:2], identifier[2:])
         path.parent.mkdir(parents=True)
         return self.debug.rename(path)
 
-    def test_ones_own_is_believed(self):
+    def test_an_own_file_is_trusted(self):
         self.assert_believed()
 
     @pipeline.needs_root
-    def test_of_somebody_else(self):
+    def test_a_file_of_another_user(self):
         os.chown(self.debug, NOBODY, NOBODY)
         self.assert_refused()
         os.chown(self.program, SOMEBODY, SOMEBODY)
         self.assert_refused()
 
     @pipeline.needs_root
-    def test_of_the_programs_owner(self):
+    def test_a_file_of_the_programs_owner(self):
         for path in self.debug, self.program:
             os.chown(path, SOMEBODY, SOMEBODY)
         self.assert_believed()
         for path in self.debug, self.program:
-            path.chmod(0o775)  # as a umask of 002 has it
+            path.chmod(0o775)  # as with umask 002
         self.assert_believed()
         self.program.chmod(0o755)
         self.assert_refused()
 
-    def test_one_that_anybody_may_write_to(self):
+    def test_a_world_writable_file(self):
         self.debug.chmod(0o666)
         self.assert_refused()
 
     @pipeline.needs_root
-    def test_one_that_a_group_may_write_to(self):
+    def test_a_group_writable_file(self):
         self.debug.chmod(0o664)
         os.chown(self.debug, 0, NOBODY)
         self.assert_refused()
 
     @pipeline.needs_root
-    def test_a_link_to_somebody_elses(self):
+    def test_a_link_to_another_users_file(self):
         real = self.debug.rename(self.directory / "real.debug")
         os.chown(real, NOBODY, NOBODY)
         self.debug.symlink_to(real)
@@ -102,7 +102,7 @@ class DebugFiles(test_names.PlacesTest):
         self.assert_believed(f"--debug-dir={self.directory}/elsewhere")
 
     @pipeline.needs_root
-    def test_the_downloads_of_somebody_else(self):
+    def test_downloads_of_another_user(self):
         debug = self.put_by_build_id("cache/{}{}/debuginfo")
         cache = self.directory / "cache"
         cache.chmod(0o777)
@@ -113,7 +113,7 @@ class DebugFiles(test_names.PlacesTest):
             self.assert_refused()
 
     @pipeline.needs_root
-    def test_one_line_says_what_to_do(self):
+    def test_one_line_shows_the_remedy(self):
         os.chown(self.debug, NOBODY, NOBODY)
         self.name()
         stream = self.directory / "stream"
@@ -139,34 +139,34 @@ class SplitFiles(test_names.PlacesTest):
         self.address = self.addresses(self.program)["shown"]
 
     def inlined(self, *options):
-        """What was inlined at the begin of the function, or a little behind it."""
+        """Functions inlined at the function's first bytes."""
         self.names_at(self.program, [self.address + i for i in range(8)], *options)
         text = self.run_on(self.directory / "stream", self.stage("symbolizer", *options), self.stage("frame-dump"))
         return set(re.findall(r'^inlined .* name="(\w+)"', text.decode(), re.M))
 
-    def test_ones_own_is_believed(self):
+    def test_an_own_file_is_trusted(self):
         self.assertEqual(self.inlined(), {"inlined_one"})
 
     @pipeline.needs_root
-    def test_of_somebody_else_at_the_compile_directory(self):
+    def test_another_users_file_in_the_compile_directory(self):
         os.chown(self.split, NOBODY, NOBODY)
         self.assertEqual(self.inlined(), set())
         self.assertEqual(self.stats("symbolizer")["refused"]["untrusted-files"], 1)
         self.assertEqual(self.inlined(f"--debug-dir={self.split.parent}"), {"inlined_one"})
 
     @pipeline.needs_root
-    def test_of_the_programs_owner(self):
+    def test_a_file_of_the_programs_owner(self):
         for path in self.program, self.split:
             os.chown(path, SOMEBODY, SOMEBODY)
         self.assertEqual(self.inlined(), {"inlined_one"})
 
-    def test_one_that_anybody_may_write_to(self):
+    def test_a_world_writable_file(self):
         self.split.chmod(0o666)
         self.assertEqual(self.inlined(), set())
 
     @pipeline.needs_root
-    def test_a_package_of_somebody_else(self):
-        """It is looked for first, beside the program."""
+    def test_a_package_of_another_user(self):
+        """The package beside the program is looked for first."""
         package = Path(shutil.copy(self.split, self.directory / "program.dwp"))
         os.chown(package, NOBODY, NOBODY)
         self.assertEqual(self.inlined(), set())
@@ -174,7 +174,7 @@ class SplitFiles(test_names.PlacesTest):
 
 
 class Replays(pipeline.RecordingTest):
-    """A recorded stream, and what has come to the path of its program since."""
+    """A recorded stream whose program's path has another content now."""
 
     def setUp(self):
         super().setUp()
@@ -191,7 +191,7 @@ class Replays(pipeline.RecordingTest):
         self.before = self.program.stat()
 
     def names(self, stream=None):
-        """The names of the program's own functions, and whether it could not be had."""
+        """The names of the program's own functions, and whether its image was unavailable."""
         ended = self.start(*([["cat", stream or self.stream]]), self.stage("live-unwinder", "-q", "--no-cache"),
                            self.stage("symbolizer", "-q"), self.stage("capture-sink", "-q", "-f", "folded", "-")).end()
         text = ended[-1].output.decode()
@@ -200,7 +200,7 @@ class Replays(pipeline.RecordingTest):
     def put_times_back(self):
         os.utime(self.program, ns=(self.before.st_atime_ns, self.before.st_mtime_ns))
 
-    def test_the_file_that_it_was(self):
+    def test_the_recorded_file(self):
         self.assertEqual(self.names(), {"honest"})
 
     def test_written_over_in_place(self):
@@ -230,7 +230,7 @@ class Replays(pipeline.RecordingTest):
 
     @pipeline.needs_root
     def test_a_build_id_that_was_copied(self):
-        """Where the stream tells it, a copy of one's own is believed, and nobody else's."""
+        """The stream contains the build-id: our copy with that build-id is trusted, another user's is not."""
         stream = self.directory / "unwound"
         stream.write_bytes(self.run_on(self.stream, self.stage("live-unwinder", "-q", "--no-cache")))
         self.program.rename(self.directory / "moved")

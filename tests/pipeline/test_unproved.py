@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Code that no file describes, with frame pointers in part or not at all: what is called complete is true."""
+"""Code without a file, with frame pointers in part or not at all: stacks marked complete are correct."""
 import operator
 import re
 from collections import Counter
@@ -10,22 +10,22 @@ import streams
 PROGRAMS = {name: pipeline.BUILD / "tests" / "pipeline" / name
             for name in ("unproved", "unproved-bare", "unproved-joined", "unproved-nested")}
 ENDS = [f"[{end}]" for end in streams.ENDS]
-N_MIN = 100  # of some 300 that each program has
+N_MIN = 100  # of some 300 samples of each program
 
 
 def is_made(name):
-    """Code without a file, or in the program's data."""
+    """Generated code: without a file, or in the program's data."""
     return name.startswith("[unknown]") or re.match(r"\[unproved[a-z-]*\+0x", name)
 
 
 class Unproved(pipeline.RecordingTest):
     """
-    `calls` are the true ones between functions of the program, and none of those between it and code that
-    was made; nobody calls what is called by such code alone.
+    `calls` are the true calls between functions of the program, without those to or from generated code. A
+    function that only generated code calls has the caller `nobody`, which does not exist.
     """
 
     def record(self, program, way, engine):
-        """{user side: n}, and the share of those that the summary calls complete."""
+        """{user side: n}, and the share of complete stacks according to the summary."""
         out = self.directory / "out.folded"
         out.unlink(missing_ok=True)
         ended = self.run_well(self.source("-F", "999", "--", PROGRAMS[program], way),
@@ -38,7 +38,7 @@ class Unproved(pipeline.RecordingTest):
         return stacks, float(share.group(1)) if share else 0.0
 
     def check_one(self, program, way, calls, engine):
-        """How many stacks end where nothing more is known for sure, and how many are complete."""
+        """(number of stacks that are cut or unproved, number of complete ones)."""
         stacks, share = self.record(program, way, engine)
         functions = {name for call in calls for name in call}
         n_complete = n_cut = 0
@@ -59,7 +59,7 @@ class Unproved(pipeline.RecordingTest):
         return n_cut, n_complete
 
     def check(self, way, *calls, programs=("unproved", "unproved-bare"), least=(N_MIN, 0)):
-        """`least`: how many stacks are cut, or not proved, and are complete."""
+        """`least`: minimum numbers of cut or unproved stacks, and of complete ones."""
         calls = {tuple(call.split()) for call in calls}
         for program in programs:
             for engine in ("auto", "dwfl") if program == programs[0] else ("auto",):
@@ -81,7 +81,7 @@ class Unproved(pipeline.RecordingTest):
         self.check_common("middle", "to_middle spin")
 
     def test_a_trampoline(self):
-        """It leaves nothing on the stack: what it jumps to is complete, and nothing else was made."""
+        """The trampoline leaves nothing on the stack: its target's stack is complete. No other code was generated."""
         self.check_common("trampoline", "via spin", least=(0, N_MIN))
 
     def test_code_in_a_memfd(self):
@@ -93,13 +93,13 @@ class Unproved(pipeline.RecordingTest):
     def test_a_leaf_in_a_files_data(self):
         self.check_common("data-leaf", programs=("unproved", "unproved-bare", "unproved-joined"))
 
-    def test_a_signal_on_top_of_it(self):
+    def test_a_signal_handler_above_generated_code(self):
         self.check_common("signal", "handle spin")
 
-    def test_a_fiber_that_is_switched_to_within_it(self):
+    def test_a_fiber_entered_from_generated_code(self):
         self.check_common("fiber", "in_fiber via", "to_fiber spin")
 
-    def test_code_that_goes_to_another_stack(self):
+    def test_code_that_switches_stacks(self):
         self.check_common("switching", "nobody spin")
 
     def test_a_copy_of_a_functions_code_elsewhere(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What cannot be done is told in one line: status 2 where the command line is at fault, else 1."""
+"""Failures are reported in one line: status 2 for an error in the command line, else 1."""
 import os
 import pty
 
@@ -82,7 +82,7 @@ class Usage(pipeline.PipelineTest):
             return self.end_of(pipeline.program("live-unwinder"), f"--unwind-rules={path}",
                                stdin=stdin)
 
-    def test_rules_that_are_not_understood(self):
+    def test_malformed_rules(self):
         good = "build-id:0123 0x1000-0x2000 fp\n"
         for text, where in (
             ("what\n", ":1:"),
@@ -92,13 +92,13 @@ class Usage(pipeline.PipelineTest):
             with self.subTest(text=text):
                 self.assert_fails_in_one_line(self.refused_rules(text), text=f"/rules'{where}")
 
-    def test_rules_that_cannot_be_read(self):
+    def test_an_unreadable_file_of_rules(self):
         with pipeline.SMALL_STREAM.open("rb") as stdin:
             ended = self.end_of(pipeline.program("live-unwinder"), "--unwind-rules=/no-such-rules",
                                 stdin=stdin)
         self.assert_fails_in_one_line(ended, text="/no-such-rules")
 
-    def test_statistics_that_cannot_be_written(self):
+    def test_unwritable_statistics(self):
         for name in FILTERS_AND_SINKS:
             arguments = ["-f", "folded", "-"] if name == "capture-sink" else []
             ended = self.end_of(pipeline.program(name), "--stats=/no-such-directory/s", *arguments)
@@ -106,7 +106,7 @@ class Usage(pipeline.PipelineTest):
 
 
 class Output(pipeline.PipelineTest):
-    """The file of capture-sink."""
+    """capture-sink's file."""
 
     def setUp(self):
         super().setUp()
@@ -116,17 +116,17 @@ class Output(pipeline.PipelineTest):
         with pipeline.SMALL_STREAM.open("rb") as stdin:
             return self.start(self.stage("capture-sink", "-q", *arguments), stdin=stdin).end()[0]
 
-    def test_is_for_its_owner_alone(self):
+    def test_is_private_to_its_owner(self):
         self.addCleanup(os.umask, os.umask(0))
         self.assertEqual(self.sink(self.path).status, 0)
         self.assertEqual(self.path.stat().st_mode & 0o777, 0o600)
 
-    def test_that_exists_is_left_alone(self):
+    def test_an_existing_file_is_kept(self):
         self.path.write_text("precious")
         self.assert_fails_in_one_line(self.sink(self.path), text="--force")
         self.assertEqual(self.path.read_text(), "precious")
 
-    def test_a_file_created_meanwhile_is_left_alone(self):
+    def test_a_file_created_meanwhile_is_kept(self):
         read_end, write_end = os.pipe()
         with open(write_end, "wb") as stream:
             with open(read_end, "rb") as stdin:
@@ -138,7 +138,7 @@ class Output(pipeline.PipelineTest):
         self.assert_fails_in_one_line(started.end()[0], text="--force")
         self.assertEqual(self.path.read_text(), "precious")
 
-    def test_that_exists_is_replaced_by_force(self):
+    def test_an_existing_file_is_replaced_by_force(self):
         self.path.write_text("not precious")
         ended = self.sink("--force", self.path)
         self.assertEqual((ended.status, ended.errors), (0, []))
@@ -156,19 +156,19 @@ class Output(pipeline.PipelineTest):
     def test_is_no_directory(self):
         self.assert_fails_in_one_line(self.sink("-f", "folded", self.directory), text="Is a directory")
 
-    def test_is_not_compared_with_what_is_no_page(self):
+    def test_is_only_compared_with_a_page(self):
         base = self.directory / "before.html"
         self.assert_fails_in_one_line(self.sink(f"--base={base}", self.directory / "out.html"), text="No such file")
         base.write_text("<html>")
         self.assert_fails_in_one_line(self.sink("--force", f"--base={base}", self.directory / "out.html"),
                                       text="is not a page written by stackpipe")
 
-    def test_in_a_directory_that_is_not_there(self):
+    def test_in_a_missing_directory(self):
         path = self.directory / "none" / "out.syscap"
         self.assert_fails_in_one_line(self.sink(path), text=str(path))
 
     @pipeline.needs_root
-    def test_in_a_directory_of_somebody_else(self):
+    def test_in_a_directory_of_another_user(self):
         path = "/out-of-nobody.syscap"
         sink = pipeline.readable_copy(pipeline.program("capture-sink"), self.directory)
         self.directory.chmod(0o755)
@@ -179,7 +179,7 @@ class Output(pipeline.PipelineTest):
 
 
 class Terminal(pipeline.PipelineTest):
-    """Binary streams are kept off terminals."""
+    """Binary streams are not written to terminals."""
 
     def setUp(self):
         super().setUp()
@@ -205,7 +205,7 @@ class Terminal(pipeline.PipelineTest):
             ended = self.end_of(pipeline.program(name), *arguments, stdin=self.terminal)
             self.assert_fails_in_one_line(ended, 2, "standard input is a terminal")
 
-    def test_is_good_for_text(self):
+    def test_text_may_be_written_to_a_terminal(self):
         stage = [pipeline.program("frame-dump"), "--summary"]
         with pipeline.SMALL_STREAM.open("rb") as stdin:
             ended = self.end_of(*stage, stdin=stdin, stdout=self.terminal)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rules that a person gives lead through code without unwind information."""
+"""User rules lead through code without unwind information."""
 import re
 import subprocess
 from pathlib import Path
@@ -9,7 +9,7 @@ import streams
 
 PROGRAM = pipeline.BUILD / "tests" / "pipeline" / "nocfi"
 ROUNDS = 10_000
-# Of each function, by offsets from its start (negative: from its end): where the stack pointer is.
+# Intervals of each function, as offsets from its start (negative: from its end), and the CFA's offset from rsp.
 LOOP = [(0, 1, 8), (1, -1, 16), (-1, 0, 8)]
 CALL = [(0, 4, 8), (4, -1, 48), (-1, 0, 8)]
 
@@ -59,7 +59,7 @@ class Intervals(pipeline.RecordingTest):
         for function in "nocfi_loop", "nocfi_call":
             self.assertGreater(self.share(stacks, "[no-unwind-info]", function), 0.95)
 
-    def test_with_rules_they_are_whole(self):
+    def test_with_rules_stacks_are_complete(self):
         for image in build_id(), file_id():
             with self.subTest(image=image):
                 path = self.directory / "rules"

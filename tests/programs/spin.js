@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Code that V8 compiles while it runs, for so many seconds of CPU time.
+// Code that V8 compiles at run time; runs for the given seconds of CPU time.
 function fibonacci(n) {
 	return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2);
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Something real to profile: an interpreter that parses, sorts, compresses and counts.
+"""A realistic program to profile: an interpreter that parses, sorts, compresses and counts.
 
     python3 workload.py SECONDS
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What somebody can do who has got hold of a stage: nothing but what the stage does anyway."""
+"""A compromised stage can only do what the stage does anyway."""
 import ctypes
 import os
 import re
@@ -67,12 +67,12 @@ FORBIDDEN = {
     "live on after a refused call": ("rt_sigaction", signal.SIGSYS.value, 0, 0, 8),
     "live on by a number that the kernel cuts": ("rt_sigaction", 1 << 32 | signal.SIGSYS, 0, 0, 8),
 }
-# Of those what a helper must not do that opens files and mappings of others.
+# Calls that helpers need, which open files and mappings of others.
 HELPERS_MAY = {
     "read a secret", "read another's environment", "read another's mappings", "read a device",
     "read a directory of the machine", "open a file the new way"}
-RINGS_NEED = {"make a file in memory"}  # which their programs share
-COPIES_NEED = {("image-server", "make a file in memory")}  # which stages get instead of what may hang
+RINGS_NEED = {"make a file in memory"}  # shared with the traced programs
+COPIES_NEED = {("image-server", "make a file in memory")}  # handed to stages instead of files that may hang
 STAGES = "live-unwinder", "symbolizer", "capture-sink"
 CONFINED = *STAGES, "capture-source", "perfdata-source", "preload-source", "frame-dump"
 SMALL_PERF_DATA = pipeline.TOP / "tests" / "data" / "small.perf.data"
@@ -91,7 +91,7 @@ class Helper:
 
 
 def children(pid):
-    """By their names, once each does what it is there for."""
+    """Children by name, once each has entered its sandbox; {} before."""
     pids = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     named = {Path(f"/proc/{child}/comm").read_text().strip(): Helper(int(child))
              for child in pids}
@@ -100,12 +100,12 @@ def children(pid):
 
 
 def is_idle(processes):
-    """Whether all of them wait for something to come: read(2), poll(2)."""
+    """Whether all of them wait for input: read(2), poll(2)."""
     calls = [Path(f"/proc/{process.pid}/syscall").read_text().split()[0] for process in processes]
     return all(call in ("0", "7") for call in calls)
 
 
-ENDED = "killed 0"  # by itself, before the call was made
+ENDED = "killed 0"  # the process ended by itself before the call was made
 
 
 def is_alive(process):
@@ -113,7 +113,7 @@ def is_alive(process):
 
 
 def attempt(process, call):
-    """What comes of a system call in a stage: what it returned, or "killed"."""
+    """Makes a system call in a stage: returns its result, or "killed SIGNAL"."""
     arguments = [str(os.getpid()) if each == "PARENT" else str(each) for each in call]
     tried = subprocess.run([TRY_SYSCALL, str(process.pid), *arguments], check=False,
                            capture_output=True, text=True)
@@ -131,7 +131,7 @@ def is_refused(outcome):
 
 
 def without_landlock():
-    """In a child, before it is executed: a kernel that knows no Landlock."""
+    """In a child before exec: simulates a kernel without Landlock."""
     landlock_create_ruleset, enosys = 444, 38
     program = b"".join(struct.pack("<HBBI", *step) for step in [
         (0x20, 0, 0, 0),  # load the call's number
@@ -146,7 +146,7 @@ def without_landlock():
 
 
 class Inside(pipeline.RecordingTest):
-    """In every stage of a live pipeline, and of replays."""
+    """Makes calls in every stage of a live pipeline, and of replays."""
 
     def setUp(self):
         super().setUp()
@@ -159,8 +159,8 @@ class Inside(pipeline.RecordingTest):
 
     def start_live(self):
         """
-        A pipeline that has nothing to do; its stages by name, but for the source. The last one
-        comes first: when it is killed, those before it have nothing to write.
+        Starts an idle pipeline; returns its stages by name, without the source. The last stage comes first: when it is
+        killed, the stages before it have nothing to write.
         """
         stages = [[pipeline.program(name), "--sandbox=required"] for name in STAGES]
         started = self.start(
@@ -171,7 +171,7 @@ class Inside(pipeline.RecordingTest):
         return started, dict(zip(reversed(STAGES), reversed(started.processes)))
 
     def start_replays(self):
-        """Each of them waits: for a stream to go on, a pipe to begin, or a reader."""
+        """Starts replays, each of which waits: for more input, a pipe's first bytes, or a reader."""
         waiting, writing = os.pipe()
         self.addCleanup(os.close, waiting)
         self.addCleanup(os.close, writing)
@@ -193,7 +193,7 @@ class Inside(pipeline.RecordingTest):
         return stages
 
     def start_preloaded(self):
-        """The reader of a program's rings, and the helpers of its; and the program."""
+        """Starts preload-source and a program; returns the source and its children: its helpers and the program."""
         source = subprocess.Popen(
             [pipeline.program("preload-source"), "--sandbox=required", "--", "sleep", "1000"],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
@@ -224,8 +224,8 @@ class Inside(pipeline.RecordingTest):
                 self.assertTrue(is_refused(outcome), f"{name}: {what}: {outcome}")
 
     def assert_refused_live(self, what, call, names):
-        """In stages of one pipeline; of which it cannot be told, as they ended when the one behind
-        them did."""
+        """Tries the call in stages of one pipeline; returns those that could not be judged, as they ended when
+        a stage after them did."""
         started, stages = self.start_live()
         untold = set()
         for name in (name for name in stages if name in names):
@@ -253,7 +253,7 @@ class Inside(pipeline.RecordingTest):
             finally:
                 self.end_replays(stages)
 
-    def test_forbidden_to_who_reads_rings(self):
+    def test_forbidden_to_the_reader_of_rings(self):
         for what in FORBIDDEN.keys() - RINGS_NEED:
             source, helpers = self.start_preloaded()
             try:
@@ -279,15 +279,15 @@ class Inside(pipeline.RecordingTest):
         pipeline.wait_for(lambda: is_confined(process), "a sandbox")
         self.assertEqual(attempt(process, ("openat", AT_FDCWD, ":/usr/bin/env", 0)), ACCESS)
 
-    def test_what_is_allowed_works(self):
-        """The trial itself: a call that a stage needs is made."""
+    def test_allowed_calls_work(self):
+        """Checks the trial itself: a call that a stage needs is made."""
         started, stages = self.start_live()
         for process in stages.values():
             pipeline.wait_for(lambda: is_confined(process), "a sandbox")
         for process in stages.values():
             self.assertEqual(attempt(process, ("write", 2, ":", 0)), 0)
 
-    def test_nothing_is_left_to_drop(self):
+    def test_no_capabilities_are_left(self):
         started, stages = self.start_live()
         for name, process in stages.items():
             pipeline.wait_for(lambda: is_confined(process), "a sandbox")
@@ -298,7 +298,7 @@ class Inside(pipeline.RecordingTest):
 
 
 class Killed(pipeline.PipelineTest):
-    """Who makes a call that nobody knew of says which one it was, and ends as without a word."""
+    """A stage that makes an unlisted call reports which one, and is killed by SIGSYS all the same."""
 
     CALLS = {"getpgrp": 111, "sync": 162, "sched_yield": 24, "getcwd": 79}  # of x86-64
 
@@ -316,7 +316,7 @@ class Killed(pipeline.PipelineTest):
                              [f"{name}: error: the sandbox does not allow the system call {call}: "
                               "please report this; use --sandbox=off meanwhile"])
 
-    def test_it_says_which_call(self):
+    def test_the_call_is_reported(self):
         for call in ("getpgrp", "sync", "sched_yield"):
             for name in (*STAGES, "frame-dump"):
                 output = [self.directory / f"{call}.folded"] if name == "capture-sink" else []
@@ -328,13 +328,13 @@ class Killed(pipeline.PipelineTest):
         with pipeline.SMALL_STREAM.open("rb") as stdin:
             self.check("live-unwinder", "511", 511, [pipeline.program("live-unwinder")], stdin=stdin)
 
-    def test_what_is_answered_with_an_error_goes_on(self):
+    def test_a_call_refused_with_an_error_does_not_kill(self):
         with pipeline.SMALL_STREAM.open("rb") as stdin:
             ended = self.run_forbidden("live-unwinder", self.CALLS["getcwd"],
                                        [pipeline.program("live-unwinder")], stdin=stdin)
         self.assertEqual((ended.returncode, ended.stderr), (0, b""))
 
-    def test_the_doctor_finds_it(self):
+    def test_the_doctor_reports_killed_stages(self):
         for name in (*STAGES, "preload-source", "capture-source", "perfdata-source", "frame-dump"):
             with self.subTest(name):
                 ended = self.run_forbidden(name, self.CALLS["sync"], [pipeline.program("stackpipe"), "doctor"])
@@ -344,18 +344,18 @@ class Killed(pipeline.PipelineTest):
                 self.assertIn(f"        {name}: error: the sandbox does not allow the system call sync: ",
                               ended.stdout.decode())
 
-    def test_the_doctor_finds_helpers_that_are_killed(self):
+    def test_the_doctor_reports_killed_helpers(self):
         ended = self.run_forbidden("process-opener", self.CALLS["sync"],
                                    [pipeline.program("stackpipe"), "doctor"])
         self.assertRegex(ended.stdout.decode(), r"(?m)^no +run preload-source in its sandbox\n"
                          " +process-opener: error: the sandbox does not allow the system call sync: ")
 
-    def test_the_doctor_finds_nothing(self):
+    def test_the_doctor_reports_no_problem(self):
         ended = subprocess.run([pipeline.program("stackpipe"), "doctor"], capture_output=True, text=True,
                                check=True)
         self.assertEqual(len(re.findall(r"(?m)^yes +run \S+ in its sandbox$", ended.stdout)), 7, ended.stdout)
 
-    def test_helpers_say_it_too(self):
+    def test_helpers_report_the_call_too(self):
         for name in ("image-server", "process-opener"):
             ended = self.run_forbidden(name, self.CALLS["sync"],
                                        [pipeline.program("preload-source"), "--", "true"])
@@ -364,7 +364,7 @@ class Killed(pipeline.PipelineTest):
 
 
 class Privileged(pipeline.RecordingTest):
-    """What keeps capabilities keeps those that it needs, by their numbers."""
+    """Privileged programs keep only the capabilities that they need (their numbers)."""
 
     SOURCE = {2, 5, 19, 38}  # DAC_READ_SEARCH, KILL, SYS_PTRACE, PERFMON
     SERVER = {2, 19, 38, 40}  # and CHECKPOINT_RESTORE, without KILL
@@ -387,7 +387,7 @@ class Privileged(pipeline.RecordingTest):
 
 
 class Outside(pipeline.PipelineTest):
-    """What is told of it, and what it changes."""
+    """The sandbox is reported, and does not change the output."""
 
     def stages(self, mode, output):
         return [self.stage("live-unwinder", f"--sandbox={mode}"),
@@ -402,12 +402,12 @@ class Outside(pipeline.PipelineTest):
             captures.append(output.read_bytes())
         self.assertEqual(*captures)
 
-    def test_what_is_in_force_is_told(self):
+    def test_parts_in_force_are_reported(self):
         out = self.run_on(pipeline.SMALL_STREAM, self.stage("live-unwinder"),
                           self.stage("symbolizer"), [pipeline.program("frame-dump")]).decode()
         told = [line for line in out.splitlines() if line.startswith("sandbox ")]
         self.assertEqual(len(told), 2, told)
-        for line, name in zip(told, ("symbolizer", "live-unwinder")):  # each behind its own hello
+        for line, name in zip(told, ("symbolizer", "live-unwinder")):  # each is written after that stage's hello
             self.assertIn(name, line)
             for part in ("no-capabilities", "no-new-privileges", "not-dumpable", "landlock",
                          "seccomp", "limits"):
@@ -453,15 +453,15 @@ class Outside(pipeline.PipelineTest):
         self.assertEqual(len(ended.stderr.splitlines()), 1, ended.stderr)
         self.assertIn("landlock", ended.stderr)
 
-    def test_auto_does_with_what_there_is(self):
+    def test_auto_uses_the_available_parts(self):
         with pipeline.SMALL_STREAM.open("rb") as stdin:
             subprocess.run(self.stage("live-unwinder", "--sandbox=auto"), stdin=stdin, check=True,
                            stdout=subprocess.DEVNULL, preexec_fn=without_landlock)
         sandbox = self.stats("live-unwinder")["sandbox"]
         self.assertEqual((sandbox["landlock"], sandbox["seccomp"]), (0, 1))
 
-    def test_what_root_may_not_replay_is_said(self):
-        """Root without capabilities is a stranger to files of others."""
+    def test_unreadable_files_of_others_are_reported(self):
+        """Root without capabilities cannot read files of others."""
         if os.geteuid():
             self.skipTest(f"{pipeline.NOT_HERE} a user read what others may not")
         theirs = self.directory / "theirs"
@@ -491,7 +491,7 @@ class Outside(pipeline.PipelineTest):
         self.assertLessEqual(len(heaps[0]["sandbox-calls"]), CALLS_MAX)
 
     @pipeline.needs_root
-    def test_a_user_has_it_too(self):
+    def test_users_have_a_sandbox_too(self):
         self.directory.chmod(0o755)
         copy = pipeline.readable_copy(pipeline.program("live-unwinder"), self.directory)
         self.run_on(pipeline.SMALL_STREAM, [*pipeline.NOBODY, copy, "--sandbox=required"])

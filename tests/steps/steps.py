@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Compares stacks of a program that was stepped through with its true chains, sample by sample."""
+"""Compares stacks of a single-stepped program with its true chains, sample by sample."""
 import bisect
 import re
 import subprocess
@@ -15,28 +15,28 @@ DESCRIBED = re.compile(r" FDE .* pc=(\w+)\.\.(\w+)")
 PLT = re.compile(r"^ +\[ *\d+\] \.i?plt[.\w]* +PROGBITS +(\w+) \w+ (\w+)", re.MULTILINE)
 CFA_ROW = re.compile(r"^([0-9a-f]{16}) ([a-z]\w*)", re.MULTILINE)
 
-# What becomes of a sample.
+# Outcomes of a sample.
 EXACT = "exact"  # the true chain, complete
-WHOLE = "whole"  # the same, but its outermost code has no unwind information
+WHOLE = "whole"  # the true chain, but its outermost code has no unwind information
 NO_INFO = "no-info"  # a true beginning: what follows has no unwind information
 CUT = "cut"  # a true beginning: what follows was not captured
 LOST = "lost"  # a true beginning: what follows was captured, but not found
-BY_RBX = "by-rbx"  # the same: the CFA of the caller where it ends is told by rbx, which is not followed
-MISNAMED = "misnamed"  # the same, or cut, and good unwind information is called bad
+BY_RBX = "by-rbx"  # like lost: the caller's CFA depends on rbx, which is not followed
+MISNAMED = "misnamed"  # like lost or cut, but correct unwind information is reported as bad
 INSTALLING = "installing"  # a true beginning, cut where an exception installs its handler
 LEAVING = "leaving"  # functions are being left by longjmp() or an exception
 WRONG = "wrong"
 
-# Their callees copy the handler's registers over those that they have saved themselves, the return
-# address among them: unwind information cannot tell of that. The tables know the place from the
-# code, and elfutils' stacks are cut there, too.
+# Their callees overwrite their own saved registers with the handler's, the return address among them, which
+# unwind information cannot express. The tables recognize the instruction sequence, and elfutils' stacks are cut
+# there, too.
 INSTALL_HANDLERS = {"_Unwind_RaiseException", "_Unwind_Resume", "_Unwind_ForcedUnwind",
                     "_Unwind_Resume_or_Rethrow"}
-JUMPS_WITHIN = 20  # instructions of longjmp(), from where it has read the place to the jump
+JUMPS_WITHIN = 20  # instructions of longjmp(), from reading its target to the jump
 
 
 class Truth:
-    """What single-step wrote beside the stream."""
+    """The true chains that single-step wrote beside the stream."""
 
     def __init__(self, path):
         self.chains, self.n_captured, self.is_leaving = [], [], []
@@ -48,7 +48,7 @@ class Truth:
 
 
 class UnwindInfo:
-    """What a file's unwind information says of its addresses, and which are a PLT's, by binutils' word."""
+    """A file's unwind information per address, and its PLT's addresses, according to binutils."""
 
     def __init__(self, path):
         headers = subprocess.run(["readelf", "-lSW", path], capture_output=True, text=True).stdout
@@ -75,13 +75,13 @@ class UnwindInfo:
         return i >= 0 and address < self.ranges[i][1]
 
     def cfa_register(self, offset):
-        """What tells the CFA at an address that is covered; "exp" for an expression."""
+        """The register of the CFA at an address with unwind information; "exp" for an expression."""
         i = bisect.bisect(self.rows, (self._address(offset), "~")) - 1
         return self.rows[i][1]
 
 
 class Stacks:
-    """What a dump of an unwound and symbolized stream says."""
+    """The stacks in a dump of an unwound and symbolized stream."""
 
     infos = {}  # by path, for all dumps
 
@@ -106,7 +106,7 @@ class Stacks:
         self.mappings.append((start, start + length, offset, int(fields["image"])))
 
     def place(self, frame):
-        """(image, offset) of a frame's code; None: it is in no mapping."""
+        """(image, offset) of a frame's code; None: no mapping."""
         address, _, is_exact = frame.partition(":")
         address = int(address, 16) - (not is_exact)
         for start, end, offset, image in reversed(self.mappings):
@@ -136,7 +136,7 @@ class Stacks:
         return self._info(path).covers(place[1], self.knows_plts)
 
     def cfa_register(self, frame):
-        """What tells its CFA, of a frame that has unwind information in a file; else "" """
+        """The CFA's register of a frame that has unwind information in a file; else an empty string."""
         place = self.place(frame)
         path = place and self.images[place[0]]
         if not path or not path.startswith("/") or not self._info(path).covers(place[1], False):
@@ -145,7 +145,7 @@ class Stacks:
 
 
 class Comparison:
-    """The stacks of one engine, judged."""
+    """Judges the stacks of one engine."""
 
     def __init__(self, truth, stacks):
         self.truth, self.stacks = truth, stacks
@@ -190,20 +190,20 @@ class Comparison:
         return len(frames) > 1 and self._jumps_to(i, [frames[1] + ":exact", *frames[2:]])
 
     def _jumps_to(self, i, frames):
-        """Whether longjmp() is about to go there: its unwind information is of that place."""
+        """Whether longjmp() is about to jump there: its unwind information already describes its target."""
         ahead = range(i, min(i + JUMPS_WITHIN, len(self.truth.chains)))
         left = next((k for k in ahead if self.truth.is_leaving[k]), ahead.stop)
         arrived = next((k for k in ahead if k > left and not self.truth.is_leaving[k]), None)
         return arrived is not None and self.truth.chains[arrived].startswith(" ".join(frames))
 
     def share(self, outcome):
-        """Of the samples whose chains can be had."""
+        """Share of an outcome among the samples whose chains can be unwound."""
         had = len(self.outcomes) - sum(self.counts[each]
                                        for each in (NO_INFO, CUT, INSTALLING, LEAVING, BY_RBX))
         return self.counts[outcome] / had if had else 0
 
     def examples(self, outcome):
-        """What is there to be looked at, a line for each code that it happened in."""
+        """Examples for debugging, a line for each code address."""
         found = {}
         for i, each in enumerate(self.outcomes):
             if each == outcome:

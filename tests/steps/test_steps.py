@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """
-At every instruction of programs both engines give the true chain of calls, or less of it and why.
+At every instruction of programs both engines give the true chain of calls, or part of it with an end reason.
 
-What is true is told by single-step, which asks no unwind information.
+single-step determines the truth without unwind information.
 """
 import sys
 from pathlib import Path
@@ -18,24 +18,24 @@ ENGINES = "table", "dwfl", "auto"
 THUNKS = "__x86_indirect_thunk_", "__x86_return_thunk", "__llvm_retpoline_"
 LEAST_PROGRAMS = 15
 
-# A step is two switches between processes: what takes 5 s alone may take minutes beside others.
+# A step is two switches between processes: 5 s alone may become minutes beside other load.
 pipeline.PATIENCE_S = 300
 
-# How many of the chains that could be had may be lost: those of callers whose registers nobody has
-# saved; and OpenSSL's SHA-512 for AVX2 keeps its CFA below the stack pointer, where nothing is
-# captured. (Callers whose CFA is told by rbx are counted by themselves: by_rbx in steps-by-hand.S,
-# lazy binding. Which share these have depends on how long the dynamic linker looks for symbols.)
+# Share of the unwindable chains that may be lost: those of callers whose registers are saved nowhere; and OpenSSL's
+# SHA-512 for AVX2 keeps its CFA below the stack pointer, where nothing is captured. (Callers whose CFA depends on rbx
+# are counted apart: by_rbx in steps-by-hand.S, lazy binding. Their share depends on how long the dynamic linker
+# looks for symbols.)
 LOST_MAX = 0.004
 LOST_MAX_OF_CRYPTO = 0.045
-# Elfutils looks for popped registers there, too: callers with frame pointers are lost to it.
+# Elfutils looks for popped registers below the stack pointer, too: it loses callers with frame pointers.
 LOST_MAX_OF_DWFL = 0.045
 LOST_MAX_OF_DWFL_AND_CRYPTO = 0.055
-# Chains that are a matter of words, of programs that jump and throw.
+# Chains without a unique truth, of programs that jump and throw.
 LEAVING_MAX = 0.03
 
-# Options of single-step: programs that take long are not sampled at each instruction.
+# Options of single-step: not every instruction of slow programs is sampled.
 OPTIONS = {"exceptions-O0": ["-n", "3"], "exceptions-O2": ["-n", "3"], "crypto": ["-n", "3"]}
-# Programs of the system: their start, and the dynamic linker's work in front of it.
+# Programs of the system: their start, and the dynamic linker's work before it.
 SYSTEM = {
     "true": (["-x", "-n", "3"], ["/bin/true"]),
     "ls": (["-n", "13", "-m", "7000"], ["/bin/ls", "-l", "/"]),
@@ -77,7 +77,7 @@ class Steps(pipeline.PipelineTest):
         self.assert_as_much(found["table"].stacks, found["dwfl"].stacks)
 
     def assert_as_much(self, stacks, of_dwfl):
-        """Elfutils says the same, or less where a register was popped or nothing is described; or more than is known."""
+        """Elfutils gives the same stack; less where a register was popped or no FDE applies; or uncertain frames."""
         for chain, end, chain_of_dwfl, end_of_dwfl in zip(stacks.chains, stacks.ends,
                                                           of_dwfl.chains, of_dwfl.ends):
             if end == "bad-unwind-info" and chain != chain_of_dwfl:
@@ -110,7 +110,7 @@ class Steps(pipeline.PipelineTest):
                              comparison.examples(steps.INSTALLING))
 
     def compare_thunks(self, program):
-        """The tables read their code; of elfutils' stacks those in thunks are cut."""
+        """The tables read the code of thunks; elfutils' stacks are cut in them."""
         stream, truth = self.step([], [program])
         self.assertGreater(len(truth.chains), 1000)
         for engine in ENGINES:
@@ -124,7 +124,7 @@ class Steps(pipeline.PipelineTest):
                     self.assertTrue(comparison.stacks.name(true.split(" ", 1)[0]).startswith(THUNKS), true)
                     self.assertTrue(true.startswith(f"{chain} "), (true, chain))
 
-    def test_there_are_programs(self):
+    def test_enough_programs_are_built(self):
         self.assertGreater(len(built()), LEAST_PROGRAMS)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Compares folded stacks with what is true of their program, and counts."""
+"""Compares folded stacks with the truth about their program, and counts verdicts."""
 import re
 import sys
 from collections import Counter
@@ -10,17 +10,16 @@ import streams  # noqa: E402
 import truths  # noqa: E402
 
 EXACT_OR_ALLOWED_MIN = 0.995
-ASIDE_MAX = 0.4   # of what is not the topic: starting, ending, what the source calls so
-SEEN_MIN = 0.001  # of each chain, or the program does not do what it says
+ASIDE_MAX = 0.4   # maximum share of chains that are not the topic: starting, ending, and asides
+SEEN_MIN = 0.001  # minimum share of each chain, or the program does not do what its comment claims
 CRT = "_init|_fini|frame_dummy|register_tm_clones|deregister_tm_clones|__do_global_dtors_aux"
 RUNTIME = f"(RUNTIME|VDSO|[lib…|{CRT})"
-# The loader, and what it calls; the C library before and behind main(); arguments that are read.
+# The loader and its callees; the C library before and after main(); parsing of arguments.
 STARTING = [truths.Chain(f"LD+ {RUNTIME}*"), truths.Chain(f"_start {RUNTIME}*"),
             truths.Chain("START main rounds_of? (LIBC|LD|PLT)*"), truths.Chain("THREAD (LIBC|LD)*")]
-# Without unwind information are the loader's first instructions, the compiler's own objects (which
-# begin and end each library, too) and the C library's clone(). Of a stack that is just growing, its
-# first page not being there yet, nothing can be captured; of one that execve() is throwing away,
-# neither.
+# Without unwind information are the loader's first instructions, the compiler's own objects (which begin and end
+# each library, too) and the C library's clone(). Nothing can be captured of a growing stack whose new page is not
+# mapped yet, or of a stack that execve() is discarding.
 STARTING_CUT = {
     "no-unwind-info": [truths.Chain("(_start|_dl_start_user|[ld-linux-x86-64.so.2]) LD*"),
                        truths.Chain(f"({CRT}|[lib…) {RUNTIME}*"),
@@ -28,7 +27,7 @@ STARTING_CUT = {
     "stack-absent": [truths.Chain("(LD|LIBC)")],
 }
 NAMELESS = re.compile(r"\[.*\]")
-NOBODY = truths.Thread()  # of whom nothing is said: a command before it is called by its name
+NOBODY = truths.Thread()  # a thread without expectations: a command before it has its name
 
 
 def split(names):
@@ -39,7 +38,7 @@ def split(names):
 
 
 def _best(chains, how):
-    """("whole" | "part" | "", the chain) of the chain that fits best."""
+    """("whole" | "part" | "", chain) of the chain that fits best."""
     found = "", None
     for chain in chains:
         fit = how(chain)
@@ -70,14 +69,14 @@ def _judge_cut(thread, reason, user):
 
 
 def _lacks_image(thread, reason, user):
-    """Whether the outermost frame's file is not there, so that nobody can tell its name."""
+    """Whether the outermost frame's file is unavailable, so that its name is unknown."""
     if reason not in ("image-unavailable", "no-mapping") or not NAMELESS.fullmatch(user[0]):
         return False
     return len(user) == 1 or _best(thread.chains, lambda chain: chain.match_inner(user[1:]))[0]
 
 
 def _is_executing(names, reason, user):
-    """In execve(), where the registers are still those of a program that nobody has been told of."""
+    """In execve(), where the registers are still those of a program without mapping records."""
     return (reason, user) == ("no-mapping", ["[unknown]"]) and "begin_new_exec_[k]" in names
 
 
@@ -86,13 +85,13 @@ def judge(thread, names):
     reason, user = split(names)
     if _is_executing(names, reason, user):
         return "starting", None
-    if not user:  # the kernel's: it has no user registers while it executes a program or ends one
+    if not user:  # kernel only: there are no user registers during exec or exit
         return ("starting" if reason in ("", "no-user-regs") else "wrong"), None
     return _judge_cut(thread, reason, user) if reason else _judge_complete(thread, user)
 
 
 class Count:
-    """What was found of one program."""
+    """Verdicts about one program."""
 
     def __init__(self, program):
         self.program = program
@@ -120,12 +119,12 @@ class Count:
         return sum(self.verdicts[verdict] for verdict in verdicts) / max(self.n, 1)
 
     def unseen(self):
-        """Chains that the program tells of, but hardly ever was in."""
+        """Chains of the program's comment that were hardly ever seen."""
         return [chain.text for thread in self.program.threads.values() for chain in thread.chains
                 if self.seen[chain] < SEEN_MIN * self.n]
 
     def complaints(self):
-        """Why the program's stacks are not what they should be; none: they are."""
+        """What is wrong with the program's stacks; empty: nothing."""
         found = [f"wrong chain: {stack} {n}" for stack, n in self.wrong]
         if self.share("exact", "allowed", "aside", "starting") < EXACT_OR_ALLOWED_MIN:
             found += [f"cut, which is not allowed: {stack} {n}" for stack, n in self.other]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is wrong is called wrong: the judge of test_truth.py on stacks made by hand."""
+"""Tests the judge of test_truth.py with stacks made by hand."""
 import unittest
 
 import judging
@@ -25,7 +25,7 @@ class Judging(unittest.TestCase):
         for n in range(1, len(DIVED)):
             self.assertEqual(verdict(*START, *DIVED[:n]), "exact")
 
-    def test_the_kernel_is_not_looked_at(self):
+    def test_kernel_frames_are_ignored(self):
         self.assertEqual(verdict(*START, *DIVED, "exc_page_fault_[k]"), "exact")
         self.assertEqual(verdict("do_exit_[k]"), "starting")
 
@@ -76,7 +76,7 @@ class Judging(unittest.TestCase):
             self.assertEqual(chain.match(["main", name, name]), "whole", name)
         self.assertEqual(chain.match(["main", "[libc.so.6+0x10]"]), "")
 
-    def test_chains_that_are_not_to_be_understood(self):
+    def test_malformed_chains_are_refused(self):
         for text in "main (a", "main a{", "main a?b", "a||b":
             with self.assertRaises(ValueError):
                 truths.Chain(text)

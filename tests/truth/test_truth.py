@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Every stack of a program whose stacks are known is one of them, or says that it was cut.
+"""Every stack of a program with known stacks is one of them, or is marked as cut.
 
     STACKPIPE_BUILD=build python3 tests/truth/test_truth.py [--samples N] [Truth.test_NAME…]
 
-Records each of tests/programs/truth for about N samples (1000) in the real pipeline, and compares
-each chain of calls with what the source says (truths.py). A line a program at the end.
+Records each of tests/programs/truth for about N samples (1000) in the real pipeline, and compares each chain
+of calls with the source's comment (truths.py). Prints a line per program at the end.
 """
 import argparse
 import os
@@ -25,13 +25,13 @@ BUILT = pipeline.BUILD / "tests" / "truth"
 RATE_HZ = 9973
 CALIBRATION_CPU_S = 0.05
 SHOWN_MAX = 8  # complaints of a program, and stacks that are not good
-RECORDINGS_MAX = 3  # of a program, until each of its chains was seen: a rare one is so by chance
-STATUS_NOT_HERE = 77  # a program's
+RECORDINGS_MAX = 3  # per program, until each chain was seen: a rare one is seen by chance
+STATUS_NOT_HERE = 77  # exit status of a program that cannot run here
 COUNTS = []
 
 
 def cpu_seconds(command):
-    """Of a command and all of its children."""
+    """CPU seconds of a command and all of its children."""
     with subprocess.Popen(command) as process:
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
@@ -64,7 +64,7 @@ class Truth(pipeline.RecordingTest):
         return [str(path), str(rounds)]
 
     def rounds_for(self, program, n_samples):
-        """How much work it takes here: found out by doing some."""
+        """The rounds needed here for that many samples, from a short measurement."""
         at_least = cpu_seconds(self.command(program, 1))
         rounds = 50
         while (cpu := cpu_seconds(self.command(program, rounds)) - at_least) < CALIBRATION_CPU_S:
@@ -104,7 +104,7 @@ class Truth(pipeline.RecordingTest):
 
 
 def add_tests():
-    """A test for each program."""
+    """Adds a test for each program."""
     for source in sorted(SOURCES.iterdir()):
         for program in truths.programs_of(source):
             setattr(Truth, f"test_{program.name.replace('-', '_')}",

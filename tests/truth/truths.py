@@ -1,32 +1,32 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a program says of its stacks, in lines of its first comment:
+"""The true stacks of a program, from lines of its source's first comment:
 
     truth: chain FRAME…             a true chain of calls, outermost first; it must be seen
-    truth: then FRAME…              the chain of the line before goes on
-    truth: aside FRAME…             a true chain that is not the topic: it need not be seen
-    truth: ends REASON at FRAME     an end other than `complete` that is allowed, and which frame is
-                                    the outermost that is shown then
-    truth: comm NAME                what follows is of threads of this name (else: the program's)
-    truth: builds NAME…             programs that are built of this source (else: the file's name);
+    truth: then FRAME…              continues the chain of the line before
+    truth: aside FRAME…             a true chain that is not the topic; it need not be seen
+    truth: ends REASON at FRAME     an allowed end reason other than `complete`, and the outermost
+                                    frame that is shown then
+    truth: comm NAME                what follows is about threads of this name (default: the program's)
+    truth: builds NAME…             programs built from this source (default: the file's name);
                                     NAME-lld only where that linker is, and so on
-    truth: compiler NAME            without it the program is not built
+    truth: compiler NAME            the program is not built without this compiler
     truth: needs root               for namespaces, chosen PIDs
     truth: runs copied              as a copy in a directory of its own
     truth: source OPTION…           further options of perf-source
     truth: unwinder OPTION…         further options of live-unwinder
 
-`#` and what follows is a comment: why. What begins with a true chain and stops earlier is true, too:
-nobody can tell when a sample is taken. A frame is
+`#` begins a comment that says why. A beginning of a true chain is true, too:
+a sample may be taken at any time. A frame is
 
-    name  "na me"                   of a function, exactly, or of its part that a compiler has put
-                                    aside (name.cold); … stands for anything
-    [file]                          a place without a name in a file, "[file+0x…]"
+    name  "na me"                   the function of exactly this name, or its cold part
+                                    (name.cold); … stands for any text
+    [file]                          a location without a name in a file, "[file+0x…]"
     (a|b)                           either
-    LIBC LIBM LD GCC_S STDCXX VDSO  any function or place of that library
-    PLT ANON                        any PLT stub; any place of a JIT compiler's
-    RUNTIME RUST                    what C++, and Rust, have in their libraries
-    HELPERS                         functions of use-sides.h, and what they call
-    START THREAD                    what the C library calls main() by, a thread by
+    LIBC LIBM LD GCC_S STDCXX VDSO  any function or location of that library
+    PLT ANON                        any PLT stub; any location in JIT code
+    RUNTIME RUST                    runtime functions of C++, and of Rust
+    HELPERS                         functions of use-sides.h, and their callees
+    START THREAD                    the C library's callers of main(), and of a thread
     WORK                            spin() of truth.h
 
 and may be followed by ? * + {N} or {N,M}, as in regular expressions.
@@ -53,7 +53,7 @@ LIBRARIES = {
 STATIC = {"libc.so.6": "libc.a", "libgcc_s.so.1": "libgcc_eh.a"}
 PATTERNS = {
     "VDSO": ["[vdso]", "__vdso_…", "clock_gettime"],
-    # A PLT's head has no name: it is the first of all text.
+    # The PLT's header has no name; it is the first code of a file.
     "PLT": ["…@plt", "[…+0x10…", "[…+0x20…"],
     "ANON": ["[unknown]", "[unknown]_[j]", "[unknown]_[f]_[j]", "[anon…", "[memfd:code+0x…"],
     "RUNTIME": ["LIBC", "LIBM", "LD", "GCC_S", "STDCXX", "PLT"],
@@ -83,7 +83,7 @@ def _debug_file(path):
 
 @functools.cache
 def library_functions(name):
-    """All names of a library's functions, by its own symbols and those of its debug file."""
+    """All names of a library's functions, from its own symbols and those of its debug file."""
     path = _find_library(name)
     files = [["-D", path], [path], [_debug_file(path)]]
     if name in STATIC:
@@ -98,11 +98,11 @@ def _is_place(file, name):
 
 
 def _matcher(text):
-    """A function that tells whether a frame is what the text means."""
+    """Returns a function that checks whether a frame matches the text."""
     text = text.strip('"')
     if text in LIBRARIES:
         file = LIBRARIES[text]
-        functions = library_functions(file)  # one is called "name@version" or "name (+1)", too
+        functions = library_functions(file)  # some are named "name@version" or "name (+1)"
         return lambda name: re.sub(r"@.*| \(\+\d+\)", "", name) in functions or _is_place(file, name)
     if text in PATTERNS:
         matchers = [_matcher(pattern) for pattern in PATTERNS[text]]
@@ -116,7 +116,7 @@ def _matcher(text):
 
 
 class Chain:
-    """A sequence of frames as a machine of bits: bit i is set where frame i may come next."""
+    """A sequence of frames as a bit-parallel automaton: bit i is set where frame i may come next."""
 
     def __init__(self, text):
         self.text = text.strip()
@@ -147,9 +147,9 @@ class Chain:
             self.matchers.append(matcher)
 
     def _mask(self, name):
-        """The frames that a name may be."""
+        """The frames that may have that name."""
         if name not in self._masks:
-            answers = {}  # a frame that is there 5,000 times is asked once
+            answers = {}  # a frame that occurs 5,000 times is matched once
             mask = 0
             for i, matcher in enumerate(self.matchers):
                 if id(matcher) not in answers:
@@ -159,7 +159,7 @@ class Chain:
         return self._masks[name]
 
     def _skip(self, reach):
-        """With what may be left out."""
+        """Adds frames that may be left out."""
         while (more := reach | (reach & self.optional) << 1) != reach:
             reach = more
         return reach
@@ -176,13 +176,13 @@ class Chain:
         return "whole" if reach & self.end else "part" if reach else ""
 
     def match_inner(self, names):
-        """As match(), where outer frames may be missing."""
+        """Like match(), where outer frames may be missing."""
         reach = self._go(self.end - 1, names)
         return "whole" if reach & self.end else "part" if reach else ""
 
 
 class End:
-    """A reason for which stacks may end, and where."""
+    """A reason for which stacks may end, and the outermost frames."""
 
     def __init__(self, text):
         self.reason, at = re.fullmatch(r"([\w-]+) at (.*)", text.strip()).groups()
@@ -193,14 +193,14 @@ class End:
 
 
 class Thread:
-    """What is true of the threads of a name."""
+    """The truth about the threads with that name."""
 
     def __init__(self):
         self.chains, self.asides, self.ends = [], [], []
 
 
 class Program:
-    """A program and what its source says of it."""
+    """A program and the truth that its source states."""
 
     def __init__(self, name, source, lines):
         self.name = name
@@ -230,7 +230,7 @@ class Program:
 
 
 def programs_of(source):
-    """All programs that are built of a source; none: it says nothing."""
+    """All programs built from a source; none: it states no truth."""
     lines = []
     for word, text in LINE.findall(source.read_text()):
         if word == "then":
