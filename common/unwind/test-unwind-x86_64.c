@@ -42,8 +42,7 @@ static void test_indirect_calls(void **state)
 	assert_int_equal(CALL_BEFORE(0xff, 0x17), UNWIND_CALL_INDIRECT);       /* *(%rdi) */
 	assert_int_equal(CALL_BEFORE(0xff, 0x50, 8), UNWIND_CALL_INDIRECT);    /* *8(%rax) */
 	assert_int_equal(CALL_BEFORE(0xff, 0x90, 1, 2, 3, 4), UNWIND_CALL_INDIRECT);
-	assert_int_equal(CALL_BEFORE(0xff, 0x15, 1, 2, 3, 4),
-			 UNWIND_CALL_INDIRECT);				       /* %rip-based */
+	assert_int_equal(CALL_BEFORE(0xff, 0x15, 1, 2, 3, 4), UNWIND_CALL_INDIRECT); /* %rip */
 	assert_int_equal(CALL_BEFORE(0xff, 0x14, 0xd0), UNWIND_CALL_INDIRECT); /* (%rax,%rdx,8) */
 	assert_int_equal(CALL_BEFORE(0xff, 0x14, 0xc5, 1, 2, 3, 4), UNWIND_CALL_INDIRECT);
 	assert_int_equal(CALL_BEFORE(0xff, 0x54, 0x24, 8), UNWIND_CALL_INDIRECT); /* 8(%rsp) */
