@@ -148,7 +148,7 @@ static inline int tear_down(void **state)
 	return 0;
 }
 
-/* The first byte of a function. */
+/* The first byte of a function; in() is an address after its direct call. */
 static inline uint64_t start_of(enum function function)
 {
 	return BASE + made_offset(function);
