@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Hostile captures and folded stacks. An input is such a file; the whole stage replays it, and what
- * it writes has to be a stream.
+ * Hostile captures and folded-stack files: the whole stage replays each input and must write a
+ * valid stream.
  */
 #include "capture-source/replay.h"
 #include "tests/fuzz/fuzz-stream.h"
 
-enum { SAMPLES_TRIED_MAX = 64 }; /* folded text can ask for a great many */
+enum { SAMPLES_TRIED_MAX = 64 }; /* folded text can demand very many samples */
 
-#define COUNT_MAX (1ULL << 32) /* of a line */
+#define COUNT_MAX (1ULL << 32) /* per line */
 
 static const struct stage_program program = {
 	.name = "fuzz",
@@ -20,8 +20,8 @@ static const struct stage_program program = {
 };
 
 /*
- * Whether folded text asks for more samples than are worth the time: each is one record more like
- * the one before. A count that would be refused costs nothing.
+ * Whether folded text demands more samples than are worth the time: all records of a line are
+ * alike. A count that would be refused costs nothing.
  */
 static bool is_too_much(const uint8_t *bytes, size_t size)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The table of formats; and each that can be written from a profile, without any sink. */
+/* The table of formats; each file format is written from a profile without a sink. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -93,7 +93,7 @@ static void assert_is_written(const struct format *format, const char *name)
 	rmdir(path);
 }
 
-static void test_a_settled_profile_is_all_that_it_takes(void **state)
+static void test_each_format_writes_a_settled_profile(void **state)
 {
 #define WRITE(symbol, name)                                                                        \
 	if (format_##symbol.write && !format_##symbol.is_of_counts)                                \
@@ -105,7 +105,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_formats_are_found_by_name_and_ending),
-		cmocka_unit_test_setup_teardown(test_a_settled_profile_is_all_that_it_takes, set_up,
+		cmocka_unit_test_setup_teardown(test_each_format_writes_a_settled_profile, set_up,
 						tear_down),
 	};
 

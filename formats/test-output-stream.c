@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What goes through a stream is in the file, whole and as it was; and a full disk is told. */
+/* Output streams: data arrive unchanged, and a full disk is reported. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -86,7 +86,7 @@ static void test_compressed(void **state)
 	check_lines(text, 200000);
 }
 
-static void test_a_full_disk_is_emitted(void **state)
+static void test_a_full_disk_is_reported(void **state)
 {
 	for (int i = 0; i < 2; i++) {
 		struct output output;
@@ -102,8 +102,8 @@ static void test_a_full_disk_is_emitted(void **state)
 	}
 }
 
-/* What was written is still in the compressor then. */
-static void test_a_full_disk_is_emitted_when_it_is_closed(void **state)
+/* The data are still in the compressor at that time. */
+static void test_a_full_disk_is_reported_on_close(void **state)
 {
 	static const char filler[OUTPUT_BUFFER];
 	struct output output;
@@ -173,8 +173,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_plain),
 		TEST(test_compressed),
-		TEST(test_a_full_disk_is_emitted),
-		TEST(test_a_full_disk_is_emitted_when_it_is_closed),
+		TEST(test_a_full_disk_is_reported),
+		TEST(test_a_full_disk_is_reported_on_close),
 		TEST(test_base64),
 		TEST(test_only_the_data_of_a_page_is_taken),
 	};

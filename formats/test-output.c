@@ -70,7 +70,7 @@ static void check_content(const char *file, const char *expected)
 	fclose(in);
 }
 
-/* Units of UNIT bytes that tell their number, until one is refused; the error. */
+/* Adds units of UNIT bytes that hold their number until one is refused; returns the error. */
 static int add_units(struct output *output, unsigned int n)
 {
 	char unit[UNIT];
@@ -86,7 +86,7 @@ static int add_units(struct output *output, unsigned int n)
 	return output_flush(output);
 }
 
-/* Whole units in their order, and nothing behind them. */
+/* Checks for whole units in order and nothing after them. */
 static void check_whole_units(const char *file)
 {
 	_cleanup_file_ FILE *in = fopen(file, "re");
@@ -115,7 +115,7 @@ static void test_units_arrive_in_their_order(void **state)
 	check_whole_units(path);
 }
 
-static void test_what_waits_is_written_when_it_is_closed(void **state)
+static void test_buffered_data_are_written_on_close(void **state)
 {
 	struct output output;
 	struct stat status;
@@ -155,7 +155,7 @@ static void test_the_largest_unit_and_one_too_large(void **state)
 	free(unit);
 }
 
-static void test_a_file_that_is_there_is_not_touched(void **state)
+static void test_an_existing_file_is_not_touched(void **state)
 {
 	struct output output;
 
@@ -166,13 +166,13 @@ static void test_a_file_that_is_there_is_not_touched(void **state)
 	assert_int_equal(symlink(path, other), 0);
 	assert_int_equal(output_open(&output, other, OUTPUT_FILE_NEW), -EEXIST);
 	output_close(&output);
-	unlink(path); /* the link leads nowhere now: still nothing is made behind it */
+	unlink(path); /* even a dangling link is not followed */
 	assert_int_equal(output_open(&output, other, OUTPUT_FILE_NEW), -EEXIST);
 	output_close(&output);
 	assert_int_equal(size_of(path), -1);
 }
 
-static void test_a_file_that_is_replaced_is_another_file(void **state)
+static void test_a_replaced_file_is_another_file(void **state)
 {
 	struct output output;
 	struct stat before, after;
@@ -205,7 +205,7 @@ static void test_a_link_is_replaced_not_followed(void **state)
 	check_content(other, "new");
 }
 
-static void test_replacing_what_is_not_there_makes_it(void **state)
+static void test_replacing_a_missing_file_creates_it(void **state)
 {
 	struct output output;
 
@@ -238,7 +238,7 @@ static void test_a_fifo_is_written_to(void **state)
 	assert_int_equal(output_open(&output, path, OUTPUT_FILE_REPLACE), 0);
 	assert_false(output.is_seekable);
 	output_add(&output, "text", 4);
-	output_patch(&output, 0, "XX", 2); /* nothing to patch there */
+	output_patch(&output, 0, "XX", 2); /* a pipe cannot be patched */
 	assert_int_equal(output_close(&output), 0);
 	assert_int_equal(read(reader, text, sizeof(text)), 4);
 	assert_string_equal(text, "text");
@@ -258,7 +258,7 @@ static void test_a_patch_overwrites_and_adds_nothing(void **state)
 	check_content(path, "0123XY6789abc");
 }
 
-/* Standard output that was opened for appending (>>), as a shell does: pwrite(2) appends there. */
+/* Standard output opened for appending (>>), as by a shell: pwrite(2) would append. */
 static void test_a_patch_of_an_appended_file_adds_nothing(void **state)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600), kept;
@@ -300,7 +300,7 @@ static void test_standard_output_stays_open(void **state)
 	close(ends[1]);
 }
 
-/* Every place within a unit where a file system may stop. */
+/* Limits that stop a write at every kind of position within a unit. */
 static void test_a_file_over_its_limit_ends_at_a_whole_unit(void **state)
 {
 	static const rlim_t limits[] = {
@@ -321,18 +321,18 @@ static void test_a_file_over_its_limit_ends_at_a_whole_unit(void **state)
 		again = output_add(&output, "", 0) < 0 ? 0 : output_flush(&output);
 		setrlimit(RLIMIT_FSIZE, &kept);
 		assert_int_equal(r, -EFBIG);
-		assert_int_equal(again, 0); /* nothing waits that could not be written */
+		assert_int_equal(again, 0); /* data that failed is not kept */
 		assert_int_equal(size_of(path), limits[i] / UNIT * UNIT);
 		assert_int_equal(output_position(&output), size_of(path));
 		check_whole_units(path);
-		/* Room again: what is added now follows the last whole unit. */
+		/* With room again, output continues after the last whole unit. */
 		assert_int_equal(output_add(&output, "end", 3), 0);
 		assert_int_equal(output_close(&output), 0);
 		assert_int_equal(size_of(path), limits[i] / UNIT * UNIT + 3);
 	}
 }
 
-/* In a child with file systems of its own; 2: it may not mount one. */
+/* Runs in a child with its own mount namespace; 2: mounting is not allowed. */
 static int fill_a_tiny_file_system(void)
 {
 	struct output output;
@@ -362,7 +362,7 @@ static void test_a_full_file_system_leaves_whole_units(void **state)
 	assert_int_equal(status, 0);
 }
 
-static void test_an_error_of_a_device_is_emitted(void **state)
+static void test_a_device_error_is_reported(void **state)
 {
 	struct output output;
 
@@ -374,7 +374,7 @@ static void test_an_error_of_a_device_is_emitted(void **state)
 	assert_int_equal(output_close(&output), -ENOSPC);
 }
 
-/* A mount point cannot be removed. */
+/* A mount point cannot be unlinked. */
 static void mount_over_itself(void)
 {
 	write_file(path, "mounted");
@@ -383,7 +383,7 @@ static void mount_over_itself(void)
 		_exit(77);
 }
 
-static void test_what_cannot_be_removed_is_not_replaced(void **state)
+static void test_an_unremovable_file_is_not_replaced(void **state)
 {
 	struct output output;
 	pid_t child = fork();
@@ -395,7 +395,7 @@ static void test_what_cannot_be_removed_is_not_replaced(void **state)
 			_exit(1);
 		output_note_content(&output);
 		status = output_close(&output) == -EBUSY ? 0 : 2;
-		wait(NULL); /* who keeps the name */
+		wait(NULL); /* the process that keeps the name */
 		_exit(status);
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
@@ -407,12 +407,12 @@ static void test_what_cannot_be_removed_is_not_replaced(void **state)
 	check_content(other, "");
 }
 
-static void test_what_is_no_file_may_be_written_to(void **state)
+static void test_devices_are_writable_and_directories_are_not(void **state)
 {
 	assert_int_equal(output_file_check("/dev/null", OUTPUT_FILE_REPLACE), 0);
 	assert_int_equal(output_file_check(dir, OUTPUT_FILE_REPLACE), -EISDIR);
 	assert_int_equal(output_file_check(dir, OUTPUT_FILE_NEW),
-			 -EISDIR); /* to choose --force is no help */
+			 -EISDIR); /* not -EEXIST: --force would not help */
 }
 
 static void test_standard_output_that_is_closed(void **state)
@@ -443,7 +443,7 @@ off_t __wrap_lseek64(int fd, off_t offset, int whence)
 	return -1;
 }
 
-static void test_a_file_whose_position_is_not_known_is_refused(void **state)
+static void test_a_file_without_a_position_is_refused(void **state)
 {
 	struct output output;
 
@@ -453,8 +453,8 @@ static void test_a_file_whose_position_is_not_known_is_refused(void **state)
 	output_close(&output);
 }
 
-/* Somebody else has made it so; that end is read by a child. */
-static void test_a_pipe_that_does_not_block_is_waited_for(void **state)
+/* Another process has set O_NONBLOCK; a child reads the other end. */
+static void test_a_nonblocking_pipe_is_waited_for(void **state)
 {
 	struct output output;
 	int ends[2], status;
@@ -484,7 +484,7 @@ static void test_a_pipe_that_does_not_block_is_waited_for(void **state)
 	assert_int_equal(status, 0);
 }
 
-static void test_errors_of_the_last_calls_are_emitted(void **state)
+static void test_errors_of_the_last_writes_are_reported(void **state)
 {
 	struct output output;
 	int fd;
@@ -510,7 +510,7 @@ static void test_a_unit_is_filled_in_place(void **state)
 	assert_int_equal(error, 0);
 	memcpy(at, "text", 4);
 	output_commit(&output, 4);			       /* less than was reserved */
-	assert_non_null(output_reserve(&output, 100, &error)); /* and never committed */
+	assert_non_null(output_reserve(&output, 100, &error)); /* never committed */
 	assert_int_equal(output_close(&output), 0);
 	check_content(path, "text");
 }
@@ -520,13 +520,13 @@ int main(void)
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(test_units_arrive_in_their_order),
-		TEST(test_what_waits_is_written_when_it_is_closed),
+		TEST(test_buffered_data_are_written_on_close),
 		TEST(test_very_many_small_units),
 		TEST(test_the_largest_unit_and_one_too_large),
-		TEST(test_a_file_that_is_there_is_not_touched),
-		TEST(test_a_file_that_is_replaced_is_another_file),
+		TEST(test_an_existing_file_is_not_touched),
+		TEST(test_a_replaced_file_is_another_file),
 		TEST(test_a_link_is_replaced_not_followed),
-		TEST(test_replacing_what_is_not_there_makes_it),
+		TEST(test_replacing_a_missing_file_creates_it),
 		TEST(test_a_directory_is_not_replaced),
 		TEST(test_a_fifo_is_written_to),
 		TEST(test_a_patch_overwrites_and_adds_nothing),
@@ -534,13 +534,13 @@ int main(void)
 		TEST(test_standard_output_stays_open),
 		TEST(test_a_file_over_its_limit_ends_at_a_whole_unit),
 		TEST(test_a_full_file_system_leaves_whole_units),
-		TEST(test_an_error_of_a_device_is_emitted),
-		TEST(test_what_cannot_be_removed_is_not_replaced),
-		TEST(test_what_is_no_file_may_be_written_to),
+		TEST(test_a_device_error_is_reported),
+		TEST(test_an_unremovable_file_is_not_replaced),
+		TEST(test_devices_are_writable_and_directories_are_not),
 		TEST(test_standard_output_that_is_closed),
-		TEST(test_a_file_whose_position_is_not_known_is_refused),
-		TEST(test_a_pipe_that_does_not_block_is_waited_for),
-		TEST(test_errors_of_the_last_calls_are_emitted),
+		TEST(test_a_file_without_a_position_is_refused),
+		TEST(test_a_nonblocking_pipe_is_waited_for),
+		TEST(test_errors_of_the_last_writes_are_reported),
 		TEST(test_a_unit_is_filled_in_place),
 	};
 

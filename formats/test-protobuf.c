@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Bytes as protobuf's documentation has them. */
+/* Examples from protobuf's documentation. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,7 +37,7 @@ static void test_numbers(void **state)
 	check("\x09\x08\x07\x06\x05\x04\x03\x02\x01", 9);
 }
 
-static void test_what_says_nothing_is_skipped(void **state)
+static void test_default_values_are_skipped(void **state)
 {
 	protobuf_put_uint(&message, 1, 0);
 	protobuf_put_fixed64(&message, 2, 0);
@@ -92,7 +92,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_numbers),
-		TEST(test_what_says_nothing_is_skipped),
+		TEST(test_default_values_are_skipped),
 		TEST(test_an_empty_element_counts),
 		TEST(test_messages_in_messages),
 		TEST(test_packed_lists),

@@ -77,7 +77,7 @@ static void test_a_deep_stack_is_kept_whole(void **state)
 	for (size_t i = 0; i < 8192; i++)
 		names[i] = i;
 	assert_int_equal(stack_counts_add_many(&counts, names, 8192, 1), 0);
-	names[8191] = 5; /* differs in its leaf alone */
+	names[8191] = 5; /* another leaf only */
 	assert_int_equal(stack_counts_add_many(&counts, names, 8192, 1), 0);
 	assert_int_equal(stack_counts_list(&counts, by_count, &n_compared, &list, &n), 0);
 	assert_int_equal(n, 2);
@@ -93,7 +93,7 @@ static void test_stacks_beyond_the_limit_are_counted_together(void **state)
 	for (uint32_t i = 0; i < STACK_COUNTS_MAX + 3; i++)
 		add(&counts, 1, i, 0, 0);
 	assert_int_equal(counts.n_other, 3);
-	add(&counts, 1, 0, 0, 0); /* known, so it still counts */
+	add(&counts, 1, 0, 0, 0); /* a known stack still counts */
 	assert_int_equal(counts.n_other, 3);
 	stack_counts_deinit(&counts);
 }
@@ -126,7 +126,7 @@ static void test_rare_stacks_make_room_and_count_as_others(void **state)
 	stack_counts_deinit(&counts);
 }
 
-/* As a forged stream has them: none is rarer than any power of two that there is. */
+/* A forged stream's weights may exceed every power of two that "rare" is measured by. */
 static void test_stacks_of_any_weight_make_room(void **state)
 {
 	struct stack_counts counts = { 0 };
@@ -157,7 +157,7 @@ static uint32_t one_of_two(uint32_t name, void *arg)
 	return name == *(uint32_t *)arg ? name - 1 : name;
 }
 
-static void test_stacks_whose_names_become_equal_are_one(void **state)
+static void test_stacks_with_equal_new_names_are_merged(void **state)
 {
 	struct stack_counts counts = { 0 };
 	struct stack_count *list;
@@ -179,7 +179,7 @@ static void test_stacks_whose_names_become_equal_are_one(void **state)
 	stack_counts_deinit(&counts);
 }
 
-static int n_given = -1; /* allocations that there is memory for; -1: for all */
+static int n_given = -1; /* number of allocations that succeed; -1: all */
 
 void *__real_reallocarray(void *pointer, size_t n, size_t size);
 void *__wrap_reallocarray(void *pointer, size_t n, size_t size);
@@ -208,7 +208,7 @@ void *__wrap_malloc(size_t size)
 	return has_memory() ? __real_malloc(size) : NULL;
 }
 
-static void test_without_memory_the_rare_stay(void **state)
+static void test_out_of_memory_keeps_rare_stacks(void **state)
 {
 	struct stack_counts counts = { 0 };
 	int n_failed = 0;
@@ -235,8 +235,8 @@ int main(void)
 		cmocka_unit_test(test_rare_stacks_make_room_and_count_as_others),
 		cmocka_unit_test(test_stacks_of_any_weight_make_room),
 		cmocka_unit_test(test_at_most_half_of_the_stacks_stay),
-		cmocka_unit_test(test_stacks_whose_names_become_equal_are_one),
-		cmocka_unit_test(test_without_memory_the_rare_stay),
+		cmocka_unit_test(test_stacks_with_equal_new_names_are_merged),
+		cmocka_unit_test(test_out_of_memory_keeps_rare_stacks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,7 +53,7 @@ static void test_numbers_and_names(void **state)
 	check(WIRE_RECORD_mapping, &mapping,
 	      "mapping mapping=1 flags=deleted process=2 time=3 start=0xffffffff81000000 "
 	      "length=0x1000 offset=0x0 image=4\n");
-	process.origin = 99; /* of a later version */
+	process.origin = 99; /* from a later version */
 	process.name = wire_string("", 64);
 	check(WIRE_RECORD_process, &process,
 	      "process process=18446744073709551615 time=5 pid=4294967295 origin=99 parent=7 "
@@ -127,7 +127,7 @@ static void test_fixed_texts_end_at_their_size(void **state)
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
-	memset(hello.host, 'h', sizeof(hello.host)); /* no decoder lets this through */
+	memset(hello.host, 'h', sizeof(hello.host)); /* decoders refuse such texts */
 	memset(hello.stages, 's', sizeof(hello.stages));
 	record_text_print(out, wire_type(WIRE_RECORD_hello), &hello);
 	fclose(out);
@@ -139,7 +139,7 @@ static void test_fixed_texts_end_at_their_size(void **state)
 static void test_every_type_is_one_line(void **state)
 {
 	for (size_t i = 0; i < wire_n_types; i++) {
-		static union wire_view view; /* all zero; but no pointer of a wire's view is NULL */
+		static union wire_view view; /* all zero, but decoders never give NULL */
 		char *text;
 		size_t size;
 		FILE *out = open_memstream(&text, &size);

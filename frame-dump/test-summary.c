@@ -56,7 +56,7 @@ static void stack(uint32_t end)
 	totals[WIRE_RECORD_stack]++;
 }
 
-/* Whether it adds up; what is said is in `text`. */
+/* Returns whether the counts add up; the output is in `text`. */
 static bool print(void)
 {
 	size_t size;
@@ -76,7 +76,7 @@ static void test_a_stream_that_adds_up(void **state)
 	stage("perf-source", 10, 8);
 	count("perf-source", "dropped", 1);
 	count("perf-source", "dropped", 1);
-	count("perf-source", "events", 99); /* of no concern here */
+	count("perf-source", "events", 99); /* irrelevant */
 	stage("live-unwinder", 8, 8);
 	for (int i = 0; i < 6; i++)
 		stack(WIRE_stack_end_COMPLETE);
@@ -89,7 +89,7 @@ static void test_a_stream_that_adds_up(void **state)
 	assert_non_null(strstr(text, "stack-truncated         2  25.00 %"));
 }
 
-static void test_a_stage_that_loses_without_a_word(void **state)
+static void test_an_unreported_loss_does_not_add_up(void **state)
 {
 	stage("perf-source", 10, 8);
 	count("perf-source", "dropped", 1);
@@ -99,7 +99,7 @@ static void test_a_stage_that_loses_without_a_word(void **state)
 	assert_non_null(strstr(text, "NOT everything adds up\n"));
 	count("perf-source", "dropped", 1);
 	assert_true(print());
-	count("perf-source", "dropped", 1); /* nor may it drop more than it had */
+	count("perf-source", "dropped", 1); /* nor may a stage drop more than it received */
 	assert_false(print());
 }
 
@@ -112,7 +112,7 @@ static void test_samples_that_are_lost_between_two_stages(void **state)
 	assert_non_null(strstr(text, "perf-source wrote 10 samples, live-unwinder read 9"));
 }
 
-static void test_samples_that_are_not_there(void **state)
+static void test_missing_samples_do_not_add_up(void **state)
 {
 	stage("perf-source", 10, 10);
 	totals[WIRE_RECORD_sample] = 9;
@@ -122,7 +122,7 @@ static void test_samples_that_are_not_there(void **state)
 	assert_true(print());
 }
 
-static void test_a_stage_that_the_stream_passed_twice(void **state)
+static void test_a_stage_may_occur_twice(void **state)
 {
 	stage("live-unwinder", 10, 9);
 	count("live-unwinder", "dropped", 1);
@@ -132,7 +132,7 @@ static void test_a_stage_that_the_stream_passed_twice(void **state)
 	assert_true(print());
 }
 
-static void test_a_count_of_nobody_harms_nothing(void **state)
+static void test_counters_of_unknown_stages_are_ignored(void **state)
 {
 	count("nobody", "dropped", 5);
 	stage("perf-source", 1, 1);
@@ -160,7 +160,7 @@ static void test_more_stages_than_the_limit_do_not_add_up(void **state)
 	assert_false(print());
 }
 
-static void test_an_end_that_is_not_known_is_no_harm(void **state)
+static void test_an_unknown_end_reason_is_harmless(void **state)
 {
 	stack(0);
 	stack(15);
@@ -188,14 +188,14 @@ int main(void)
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_stream_that_adds_up),
-		TEST(test_a_stage_that_loses_without_a_word),
+		TEST(test_an_unreported_loss_does_not_add_up),
 		TEST(test_samples_that_are_lost_between_two_stages),
-		TEST(test_samples_that_are_not_there),
-		TEST(test_a_stage_that_the_stream_passed_twice),
-		TEST(test_a_count_of_nobody_harms_nothing),
+		TEST(test_missing_samples_do_not_add_up),
+		TEST(test_a_stage_may_occur_twice),
+		TEST(test_counters_of_unknown_stages_are_ignored),
 		TEST(test_without_stages_there_is_nothing_to_add_up),
 		TEST(test_more_stages_than_the_limit_do_not_add_up),
-		TEST(test_an_end_that_is_not_known_is_no_harm),
+		TEST(test_an_unknown_end_reason_is_harmless),
 		TEST(test_the_longest_name_is_whole),
 	};
 

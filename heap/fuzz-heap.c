@@ -6,7 +6,7 @@
 #include "heap/heap.h"
 #include "tests/fuzz/fuzz.h"
 
-enum { STACKS_REACHED = 1 << 16 }; /* larger numbers only take memory */
+enum { STACKS_REACHED = 1 << 16 }; /* larger numbers only use memory */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fuzz_check(heap_init(&heap) == 0 && heap_begin(&heap, &begin) == 0);
 	heap_add_events(&heap, &record);
 	heap_finish(&heap, 2);
-	/* All has ended. */
+	/* Everything has been freed or has ended. */
 	fuzz_check(!heap.totals.live.n && !heap.totals.live.bytes && !heap.blocks[1].n);
 	heap_deinit(&heap);
 	return 0;

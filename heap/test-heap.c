@@ -50,7 +50,7 @@ static void happen(enum heap_event_kind kind, uint64_t time, uint32_t tid, uint6
 	heap_event_write(&writer, &event);
 }
 
-/* The bytes of a record are followed by zeroes, as on the wire. */
+/* Zero bytes follow a record's bytes, as on the wire. */
 static void emit(void)
 {
 	const struct wire_heap_events record = { .time = writer.begin,
@@ -100,15 +100,15 @@ static void test_a_later_peak_takes_the_place_of_the_first(void **state)
 	check_amount(heap.stacks[2].at_peak, 2, 120);
 }
 
-static void test_who_frees_and_when(void **state)
+static void test_frees_are_counted_by_thread_and_time(void **state)
 {
 	happen(HEAP_EVENT_ALLOCATED, 10, 1, 0x1000, 8, 1);
 	happen(HEAP_EVENT_FREED, 11, 1, 0x1000, 0, 0); /* at once */
 	happen(HEAP_EVENT_ALLOCATED, 20, 1, 0x2000, 16, 2);
 	happen(HEAP_EVENT_ALLOCATED, 21, 1, 0x3000, 32, 3);
-	happen(HEAP_EVENT_FREED, 22, 1, 0x2000, 0, 0); /* not at once */
+	happen(HEAP_EVENT_FREED, 22, 1, 0x2000, 0, 0); /* not immediately */
 	happen(HEAP_EVENT_FREED, 23, 2, 0x3000, 0, 0); /* by another thread */
-	happen(HEAP_EVENT_FREED, 24, 2, 0x9000, 0, 0); /* of before */
+	happen(HEAP_EVENT_FREED, 24, 2, 0x9000, 0, 0); /* allocated before the recording */
 	emit();
 	check_amount(heap.totals.temporary, 1, 8);
 	check_amount(heap.totals.foreign, 1, 32);
@@ -138,7 +138,7 @@ static void test_a_realloc_that_fails_changes_nothing(void **state)
 	check_amount(heap.totals.live, 0, 0);
 }
 
-static void test_a_lost_free_is_made_up_for(void **state)
+static void test_a_reused_address_implies_a_lost_free(void **state)
 {
 	happen(HEAP_EVENT_ALLOCATED, 10, 1, 0x1000, 100, 1);
 	happen(HEAP_EVENT_ALLOCATED, 20, 1, 0x1000, 7, 2);
@@ -147,7 +147,7 @@ static void test_a_lost_free_is_made_up_for(void **state)
 	check_amount(heap.stacks[1].totals.live, 0, 0);
 }
 
-static void test_what_was_alive_at_points_in_time(void **state)
+static void test_history_has_live_bytes_at_given_times(void **state)
 {
 	heap.points[0] = 15;
 	heap.points[1] = 35;
@@ -201,8 +201,8 @@ static void test_processes_have_their_own_addresses(void **state)
 	check_amount(heap.leaked, 1, 30);
 }
 
-/* Against a plain list, with addresses that fall on each other. */
-static void test_blocks_are_found_while_they_are_there(void **state)
+/* Compares with a plain array; the addresses collide. */
+static void test_live_blocks_are_found(void **state)
 {
 	enum { ADDRESSES = 3000, STEPS = 200000 };
 	static bool is_there[ADDRESSES];
@@ -239,7 +239,8 @@ static void test_blocks_are_found_while_they_are_there(void **state)
 
 static void test_mappings_are_cut(void **state)
 {
-	happen(HEAP_EVENT_ALLOCATED, 10, 1, 0x10000, 100, 1); /* where a mapping will begin, too */
+	happen(HEAP_EVENT_ALLOCATED, 10, 1, 0x10000, 100,
+	       1); /* where a mapping will begin as well */
 	happen(HEAP_EVENT_MAPPED, 20, 1, 0x10000, 0x8000, 2);
 	emit();
 	check_amount(heap.totals.live, 2, 0x8000 + 100);
@@ -252,7 +253,7 @@ static void test_mappings_are_cut(void **state)
 	check_amount(heap.stacks[2].totals.live, 2, 0x5000);
 	check_amount(heap.totals.allocated, 3, 0x8000 + 100);
 	check_amount(heap.freed, 0, 0x3000);
-	check_amount(heap.totals.temporary, 0, 0); /* not at all: most of it is there */
+	check_amount(heap.totals.temporary, 0, 0); /* none yet: most of the mapping remains */
 	happen(HEAP_EVENT_UNMAPPED, 40, 1, 0x10000, 0x1000, 2);
 	happen(HEAP_EVENT_UNMAPPED, 40, 1, 0x14000, 0x4000, 2);
 	emit();
@@ -263,7 +264,7 @@ static void test_mappings_are_cut(void **state)
 	check_amount(heap.mapped_leaked, 0, 0);
 }
 
-static void test_only_what_is_of_interest_counts(void **state)
+static void test_only_the_selected_kind_is_counted(void **state)
 {
 	heap.scope = HEAP_MAPPINGS_ONLY;
 	happen(HEAP_EVENT_ALLOCATED, 10, 1, 0x10000, 100, 1);
@@ -277,7 +278,7 @@ static void test_only_what_is_of_interest_counts(void **state)
 	check_amount(heap.totals.live, 2, 0x8000 + 7);
 }
 
-/* What the history says that a stack had alive at a time. */
+/* The bytes that a stack had alive at a time, from the history. */
 static uint64_t alive_at(uint64_t time, uint32_t stack)
 {
 	const struct history *history = &heap.history;
@@ -293,8 +294,8 @@ static uint64_t alive_at(uint64_t time, uint32_t stack)
 	return bytes;
 }
 
-/* Stack 1 grows by a byte each microsecond, stack 2 is alive every other millisecond. */
-static void test_what_was_alive_at_any_time(void **state)
+/* Stack 1 grows by a byte per microsecond; stack 2 is alive every other millisecond. */
+static void test_history_has_live_bytes_at_any_time(void **state)
 {
 	enum { MICROSECOND = 1000, MILLISECOND = 1000000, N = 500 };
 	uint32_t n_before = 0;
@@ -328,7 +329,7 @@ static void test_what_was_alive_at_any_time(void **state)
 	assert_int_equal(alive_at(UINT64_MAX, 1), 10 * N * 100);
 }
 
-/* Of the last process what it has left is of interest, and not that it has ended. */
+/* Of interest is what the last process left, not that it ended. */
 static void test_the_last_moment_is_before_the_end(void **state)
 {
 	history_keep(&heap);
@@ -359,7 +360,7 @@ static void test_time_gets_coarser_as_it_goes_on(void **state)
 	assert_true(timeline.intervals[timeline.n - 1].last_bytes > end - TIMELINE_FIRST_NS);
 }
 
-/* Whatever the numbers are, what was written is read. */
+/* Any value must be read back as written. */
 static void test_events_are_read_as_they_were_written(void **state)
 {
 	static const enum heap_event_kind kinds[] = {
@@ -417,8 +418,8 @@ static void test_events_are_read_as_they_were_written(void **state)
 	}
 }
 
-/* A number takes memory, and a stream of a few bytes could name any. */
-static void test_a_stack_that_was_not_emitted_is_none(void **state)
+/* The number determines memory use, and a short stream could name any. */
+static void test_a_stack_without_record_uses_no_memory(void **state)
 {
 	const struct wire_heap_stack far_away = { .number = HEAP_STACKS_MAX - 1 };
 
@@ -430,7 +431,7 @@ static void test_a_stack_that_was_not_emitted_is_none(void **state)
 	check_amount(heap.stacks[0].totals.live, 1, 100);
 }
 
-/* A stream can tell of the last nanosecond that there is: time must not go round. */
+/* A stream may use the largest time, which must not wrap around. */
 static void test_the_end_of_time(void **state)
 {
 	history_keep(&heap);
@@ -446,7 +447,7 @@ static void test_the_end_of_time(void **state)
 	assert_int_equal(heap.totals.live.bytes, 0);
 }
 
-/* Whoever has nothing is found to have nothing, however much others have. */
+/* Processes without blocks must end quickly, whatever others hold. */
 static void test_many_processes_end(void **state)
 {
 	enum { PROCESSES = 20000 };
@@ -466,9 +467,8 @@ static void test_many_processes_end(void **state)
 	check_amount(heap.leaked, 1000, 1000);
 }
 
-/* A forged stream can tell any: no sum of it wraps, and what takes off again makes no honest one.
- */
-static void test_more_than_can_be_counted_is_emitted(void **state)
+/* Forged amounts must not wrap sums, and a later subtraction must not make them look genuine. */
+static void test_sums_saturate_and_are_reported(void **state)
 {
 	struct wire_heap_lost lost = { .time = 10, .n_freed = UINT64_MAX - 1 };
 
@@ -484,7 +484,7 @@ static void test_more_than_can_be_counted_is_emitted(void **state)
 	assert_true(heap_losses_n(&heap.losses) == UINT64_MAX);
 }
 
-/* Whoever has lied once may have lied before. */
+/* A process that forged one record may have forged earlier ones. */
 static void test_a_forger_is_tainted_from_its_beginning(void **state)
 {
 	struct process process = { .number = PROCESS, .pid = 123, .name = "evil\033" };
@@ -500,7 +500,7 @@ static void test_a_forger_is_tainted_from_its_beginning(void **state)
 	lost.flags = WIRE_heap_lost_flags_FORGED;
 	for (uint32_t i = 0; i < HEAP_FORGERS_NAMED + 2; i++) {
 		assert_int_equal(heap_add_lost(&heap, &lost, i ? NULL : &process), 0);
-		assert_int_equal(heap_add_lost(&heap, &lost, &process), 0); /* told twice */
+		assert_int_equal(heap_add_lost(&heap, &lost, &process), 0); /* reported twice */
 		lost.process++;
 	}
 	assert_int_equal(heap.losses.since, heap.first_time);
@@ -510,7 +510,7 @@ static void test_a_forger_is_tainted_from_its_beginning(void **state)
 			    "evil\\u{1b} (123),  (0),  (0),  (0) and 2 more");
 }
 
-static void test_blocks_that_no_memory_holds(void **state)
+static void test_the_sum_of_huge_blocks_saturates(void **state)
 {
 	enum { TIMES = 1 << 17, A_RECORD = 1000 };
 
@@ -527,7 +527,7 @@ static void test_blocks_that_no_memory_holds(void **state)
 	assert_int_equal(heap.totals.live.bytes, 0);
 }
 
-/* Of a mean that no sampling has one block would stand for more than there can be. */
+/* With an absurd sampling mean one block would stand for more than can exist. */
 static void test_a_mean_between_samples_has_a_limit(void **state)
 {
 	struct heap_event event = { HEAP_EVENT_ALLOCATED, 1, 1, 10, 0x1000, 1, 0 };
@@ -544,25 +544,25 @@ static void test_a_mean_between_samples_has_a_limit(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_a_stack_that_was_not_emitted_is_none),
+		TEST(test_a_stack_without_record_uses_no_memory),
 		TEST(test_the_end_of_time),
 		TEST(test_many_processes_end),
-		TEST(test_more_than_can_be_counted_is_emitted),
+		TEST(test_sums_saturate_and_are_reported),
 		TEST(test_a_forger_is_tainted_from_its_beginning),
-		TEST(test_blocks_that_no_memory_holds),
+		TEST(test_the_sum_of_huge_blocks_saturates),
 		TEST(test_a_mean_between_samples_has_a_limit),
 		TEST(test_the_peak_is_of_the_stacks_that_made_it),
 		TEST(test_a_later_peak_takes_the_place_of_the_first),
-		TEST(test_who_frees_and_when),
+		TEST(test_frees_are_counted_by_thread_and_time),
 		TEST(test_a_realloc_that_fails_changes_nothing),
-		TEST(test_a_lost_free_is_made_up_for),
-		TEST(test_what_was_alive_at_points_in_time),
+		TEST(test_a_reused_address_implies_a_lost_free),
+		TEST(test_history_has_live_bytes_at_given_times),
 		TEST(test_samples_stand_for_more),
 		TEST(test_processes_have_their_own_addresses),
-		TEST(test_blocks_are_found_while_they_are_there),
+		TEST(test_live_blocks_are_found),
 		TEST(test_mappings_are_cut),
-		TEST(test_only_what_is_of_interest_counts),
-		TEST(test_what_was_alive_at_any_time),
+		TEST(test_only_the_selected_kind_is_counted),
+		TEST(test_history_has_live_bytes_at_any_time),
 		TEST(test_the_last_moment_is_before_the_end),
 		TEST(test_time_gets_coarser_as_it_goes_on),
 		TEST(test_events_are_read_as_they_were_written),

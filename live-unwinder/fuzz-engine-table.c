@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Hostile samples of hostile processes. An input is a struct header, then the bytes of the captured
- * stack, and then those of a section of unwind information, around which a small ELF file is made
- * in memory, or those of that file's table, as if it had been compiled before.
+ * Hostile samples of hostile processes. An input is a struct header, the bytes of the captured
+ * stack, and either a section of unwind information, which a small ELF file in memory is made for,
+ * or a compiled table of that file.
  *
- * The zero bytes that follow a captured stack (wire.h) are left out: this engine has no use for
- * them, and a sanitizer sees a read of a single byte too many.
+ * The zero bytes after a captured stack (wire.h) are left out: this engine does not use them, and
+ * without them a sanitizer detects every read past the end.
  */
 #include <elf.h>
 
@@ -15,21 +15,21 @@
 #include "tests/fuzz/fuzz.h"
 
 enum {
-	MODE_TABLE = 1,	      /* no section follows, but a table */
-	MODE_DEBUG_FRAME = 2, /* the section is one; else .eh_frame */
-	MODE_EXECUTABLE = 4,  /* the file's segment is; else it holds no code */
-	MODE_HEADER = 8,      /* the file has no sections, but an .eh_frame_hdr in its segment */
+	MODE_TABLE = 1,	      /* a table follows instead of a section */
+	MODE_DEBUG_FRAME = 2, /* the section is .debug_frame; else .eh_frame */
+	MODE_EXECUTABLE = 4,  /* the file's segment is executable; else it holds no code */
+	MODE_HEADER = 8,      /* the file has an .eh_frame_hdr in its segment instead of sections */
 
 	MAPPINGS_MAX = 4,
 	REGISTERS_MAX = 17,
 };
 
-/* The images that mappings are of; there are no others. */
+/* The only images that exist. */
 enum { IMAGE_FILE = 1, IMAGE_ANONYMOUS, IMAGE_DATA, IMAGE_UNAVAILABLE, IMAGE_PENDING };
 
 struct header {
 	uint8_t mode;
-	uint8_t n_frames_max; /* less one */
+	uint8_t n_frames_max; /* minus one */
 	uint16_t stack_size;
 	uint32_t n_mappings;
 	uint64_t registers[REGISTERS_MAX];
@@ -41,17 +41,17 @@ struct header {
 	uint64_t section_address;
 };
 
-/* The ELF file; the bytes of its unwind information follow. */
+/* The ELF file, followed by its unwind information. */
 struct file {
 	Elf64_Ehdr header;
 	Elf64_Phdr segments[2]; /* code, .eh_frame_hdr */
-	Elf64_Shdr sections[3]; /* nothing, the unwind information, names */
+	Elf64_Shdr sections[3]; /* null, unwind information, names */
 	char names[40];
 };
 
 static const char names[] = "\0.eh_frame\0.debug_frame\0.shstrtab";
 
-/* All that an engine needs. */
+/* Everything that an engine needs. */
 struct scene {
 	struct stage stage;
 	struct image_table images;
@@ -75,14 +75,14 @@ static void scene_deinit(struct scene *scene)
 
 static void scene_init(struct scene *scene)
 {
-	static const struct stage_program program = { .role = STAGE_SINK }; /* nobody downstream */
+	static const struct stage_program program = { .role = STAGE_SINK }; /* no stage follows */
 	static const struct table_cache no_cache = { .dir_fd = -1 };
-	static const struct wire_hello hello = { 0 }; /* no image server */
+	static const struct wire_hello hello = { 0 }; /* no image server now, … */
 
 	*scene = (struct scene){ .stage.program = &program };
 	scene->process.space = &scene->space;
 	fuzz_check(elf_cache_init(&scene->files, &scene->stage, &scene->images, &hello) == 0);
-	scene->files.client.has_server = true; /* but the stream has had one */
+	scene->files.client.has_server = true; /* … but the recorded stream had one */
 	table_store_init(&scene->tables, &scene->files, &no_cache, TABLE_STORE_WAIT);
 	fuzz_check(engine_table_new(&scene->tables, &scene->engine) == 0);
 }
@@ -180,11 +180,11 @@ static void add_file(struct scene *scene, const struct header *header, const voi
 	fuzz_check(bytes);
 	memcpy(bytes, &file, sizeof(file));
 	memcpy(bytes + sizeof(file), section, size);
-	add_image(scene, IMAGE_FILE, WIRE_image_kind_VDSO); /* no path is looked for */
+	add_image(scene, IMAGE_FILE, WIRE_image_kind_VDSO); /* so that no path is opened */
 	set_data(scene, IMAGE_FILE, bytes, sizeof(file) + size);
 }
 
-/* Takes the bytes over; those of no table are none of the file's. */
+/* Takes ownership of the bytes. Bytes that are no valid table are dropped. */
 static void add_table(struct scene *scene, void *bytes, size_t size)
 {
 	struct stored_table *entry = calloc(1, sizeof(*entry));
@@ -211,7 +211,7 @@ static void add_mappings(struct scene *scene, const struct header *header)
 			.number = i + 1,
 		};
 
-		mapping_table_add(&scene->space.mappings, &mapping); /* unless it is impossible */
+		mapping_table_add(&scene->space.mappings, &mapping); /* fails if impossible */
 	}
 }
 
@@ -242,7 +242,7 @@ static void check_answer(const struct unwinding *unwinding)
 		fuzz_check(unwinding->failed_image);
 }
 
-/* Once with empty caches and once with what the first time has left there. */
+/* Unwinds twice: with empty caches, then with the filled ones. */
 static void check_sample(struct scene *scene, const struct wire_sample *sample, size_t n_frames_max)
 {
 	_cleanup_free_ struct wire_frame *frames = calloc(n_frames_max, sizeof(*frames));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Hostile files of unwind rules. An input is such a text; it is read for each architecture,
- * and what is read is looked up in a file whose segments are as odd as a damaged one's.
+ * Hostile files of user rules. Each input is parsed for every architecture, and its rules are
+ * looked up in a file with odd segments, as a damaged one may have.
  */
 #include "common/base/cleanup.h"
 #include "live-unwinder/user-rules.h"
@@ -9,7 +9,7 @@
 
 #define _cleanup_user_rules_ _cleanup_(user_rules_deinit)
 
-/* One behind the other, with a gap, twice the same bytes, twice the same address, without end. */
+/* Adjacent, with a gap, the same bytes twice, the same address twice, without end. */
 static struct elf_segment segments[] = {
 	{ .offset = 0, .size = 0x1000, .address = 0 },
 	{ .offset = 0x4000, .size = 0x1000, .address = 0x1000 },
@@ -25,7 +25,7 @@ static const struct elf_image file = {
 	.n_segments = sizeof(segments) / sizeof(segments[0]),
 };
 
-/* Room for a rule as text: an id of 64 bytes, two addresses and a rule. */
+/* The text of a rule: an id of 64 bytes, two addresses and the rule. */
 enum { LINE_MAX = 512 };
 
 static const char *name_of(const struct unwind_arch *arch, uint8_t number)
@@ -55,7 +55,7 @@ static int print_cfa(const struct unwind_arch *arch, const struct unwind_rule *r
 	}
 }
 
-/* A place of the register `own`. */
+/* Prints where register `own` is found. */
 static int print_place(const struct unwind_arch *arch, uint8_t own, uint8_t value, int32_t offset,
 		       char *ret)
 {
@@ -119,7 +119,7 @@ static void check_same(const struct user_rule *one, const struct user_rule *othe
 	fuzz_check(!memcmp(&one->rule, &other->rule, sizeof(one->rule)));
 }
 
-/* What is printed and read again is the same. */
+/* Printing and parsing again must give the same rules. */
 static void check_round_trip(const struct unwind_arch *arch, const struct user_rules *user_rules)
 {
 	_cleanup_user_rules_ struct user_rules again = { 0 };
@@ -149,7 +149,7 @@ static void check_order(const struct image_user_rules *image)
 	}
 }
 
-/* The last segment is in no file, as it goes on behind the largest offset. */
+/* The last segment is left out of the file, because it extends past the largest offset. */
 static void check_place(const struct image_user_rules *image, uint64_t address)
 {
 	const struct elf_image real = { -1, NULL, segments, file.n_segments - 1, 0, 0, 0 };

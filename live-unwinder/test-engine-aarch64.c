@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A stream of AArch64 is unwound on any machine. */
+/* AArch64 samples, which must be unwound on any machine. */
 #include <elf.h>
 #include <inttypes.h>
 #include <setjmp.h>
@@ -16,8 +16,8 @@
 
 enum { X19 = 19, X29 = 29, X30 = 30, SP = 31, PC = 32 };
 enum function {
-	LEAF,	/* as on entry: CFA = sp, the return address in x30 */
-	RECORD, /* behind stp x29, x30, [sp, #-32]! */
+	LEAF,	/* function entry: CFA = sp, return address in x30 */
+	RECORD, /* after stp x29, x30, [sp, #-32]! */
 	BY_FP,	/* the same with alloca(): CFA = x29 + 32 */
 	BY_X19, /* CFA = x19 + 16, with the same record */
 	BOTTOM, /* _start: x30 is undefined */
@@ -25,7 +25,7 @@ enum function {
 	N_FUNCTIONS,
 };
 
-/* Of the data factor -8. */
+/* With data factor -8. */
 #define RECORD_BELOW(n) DW_CFA_offset | X29, (n) / 8, DW_CFA_offset | X30, (n) / 8 - 1
 
 static const struct made_function functions[N_FUNCTIONS] = {
@@ -45,7 +45,7 @@ enum {
 };
 
 static const uint64_t stack_start = 0xfffff0001000;
-static const uint64_t signature = 0x2aULL << 48; /* of a return address, by its PAC */
+static const uint64_t signature = 0x2aULL << 48; /* of a return address (PAC) */
 
 static struct world world;
 static struct made image;
@@ -91,7 +91,7 @@ static uint64_t address_of_word(size_t i)
 	return stack_start + i * sizeof(stack[0]);
 }
 
-/* {x29, x30} at the bottom of a frame. */
+/* Stores {x29, x30} at the bottom of a frame. */
 static void put_record(size_t word, uint64_t fp, uint64_t return_address)
 {
 	stack[word] = fp;
@@ -164,7 +164,7 @@ static void test_the_sampled_frame_has_all_its_registers(void **state)
 	ASSERT_STACK(COMPLETE, in(BY_X19), in(BOTTOM));
 }
 
-/* A rule of the kernel's frame, which nothing in a file describes. */
+/* Adds a rule for the kernel's signal frame, which no file describes. */
 static void give_signal_frame(void)
 {
 	struct image *whose = image_table_find(&world.identity.images, IMAGE);
@@ -191,7 +191,7 @@ static void test_an_interrupted_frame_has_all_registers(void **state)
 	give_signal_frame();
 	sample_at(in(SIGNAL));
 	stack[AT + X19] = address_of_word(MAIN + 4);
-	stack[AT + X30] = in(RECORD); /* that of the interrupted code: it does not count */
+	stack[AT + X30] = in(RECORD); /* the interrupted code's x30, not to be used */
 	stack[AT + SP] = address_of_word(MAIN);
 	stack[AT + PC] = in(BY_X19);
 	put_record(MAIN + 4, 0, in(BOTTOM));
@@ -207,8 +207,8 @@ static void test_return_addresses_lose_their_signature(void **state)
 	ASSERT_STACK(COMPLETE, in(LEAF), in(RECORD), in(BOTTOM));
 }
 
-/* Elfutils does not help out: it has what it needs for samples of its own machine alone. */
-static void test_what_tables_cannot_follow_ends_there(void **state)
+/* There is no fallback to elfutils, which can only unwind samples of its own machine. */
+static void test_foreign_stacks_have_no_elfutils_fallback(void **state)
 {
 	sample_at(in(LEAF));
 	registers[X30] = in(BY_X19);
@@ -223,8 +223,8 @@ static void test_a_cut_stack_ends_truncated(void **state)
 	ASSERT_STACK(TRUNCATED, in(RECORD));
 }
 
-/* A file of the recording machine's kind alone is one of the stream's. */
-static void test_files_of_this_machine_are_none_of_the_stream(void **state)
+/* Only files of the recording machine's architecture belong to the stream. */
+static void test_host_architecture_files_are_not_used(void **state)
 {
 	struct made other = made_elf(&arch_x86_64, functions, 1, 0);
 
@@ -247,9 +247,9 @@ int main(void)
 		TEST(test_the_sampled_frame_has_all_its_registers),
 		TEST(test_an_interrupted_frame_has_all_registers),
 		TEST(test_return_addresses_lose_their_signature),
-		TEST(test_what_tables_cannot_follow_ends_there),
+		TEST(test_foreign_stacks_have_no_elfutils_fallback),
 		TEST(test_a_cut_stack_ends_truncated),
-		TEST(test_files_of_this_machine_are_none_of_the_stream),
+		TEST(test_host_architecture_files_are_not_used),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

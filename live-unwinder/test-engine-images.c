@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Code without a file, files that are not there, rules that a person gives, and what is kept. */
+/* Code without a file, missing files, user rules, and cached results. */
 #include "live-unwinder/test-stacks.h"
 
-/* A second image: at its own place, in a file or not. */
+/* A second image at its own address, with or without a file. */
 enum { SECOND = 6, SECOND_START = 0x30000000 };
 
 static void test_memory_without_a_file(void **state)
@@ -22,7 +22,7 @@ static void add_jit(void)
 	add_mapping(&world, process, SECOND, SECOND_START, 0x1000, 0);
 }
 
-/* Two frames of it, called from code that has unwind information, by its stack pointer. */
+/* Two frames of it whose caller has unwind information based on the stack pointer. */
 static void test_memory_without_a_file_by_the_frame_pointer(void **state)
 {
 	add_jit();
@@ -35,7 +35,7 @@ static void test_memory_without_a_file_by_the_frame_pointer(void **state)
 	assert_int_equal(frames[2].flags, 0);
 }
 
-/* The frame pointer that the code left alone is its caller's. */
+/* Anonymous code that leaves the frame pointer alone. */
 static void test_anonymous_code_restores_the_frame_pointer(void **state)
 {
 	add_jit();
@@ -61,11 +61,11 @@ static void test_frame_pointers_must_lead_to_stack_and_code(void **state)
 		ASSERT_STACK(NO_UNWIND_INFO, SECOND_START + 8);
 		assert_int_equal(frames[0].flags, WIRE_frame_flags_EXACT);
 	}
-	set_register(RBP, address_of_word(1)); /* the return address is none */
+	set_register(RBP, address_of_word(1)); /* not a return address */
 	ASSERT_STACK(NO_UNWIND_INFO, SECOND_START + 8);
 }
 
-static void test_frame_pointers_that_go_down_lead_nowhere(void **state)
+static void test_decreasing_frame_pointers_are_refused(void **state)
 {
 	add_jit();
 	SAMPLE(SECOND_START + 8, 0, address_of_word(1), SECOND_START + 16, 0);
@@ -73,7 +73,7 @@ static void test_frame_pointers_that_go_down_lead_nowhere(void **state)
 	ASSERT_STACK(NO_UNWIND_INFO, SECOND_START + 8, SECOND_START + 16);
 }
 
-/* A person has a rule for a function. */
+/* Adds a user rule for a function. */
 static void give(enum function function, const char *rule)
 {
 	const uint64_t start = MADE_VADDR + made_offset(function);
@@ -92,7 +92,7 @@ static void give(enum function function, const char *rule)
 	world.tables.user_rules = &user_rules;
 }
 
-static void test_a_rule_that_a_person_gave_where_there_is_none(void **state)
+static void test_a_user_rule_fills_a_gap(void **state)
 {
 	give(GAP, "fp");
 	set_register(RBP, address_of_word(1));
@@ -110,7 +110,7 @@ static void test_user_rules_come_before_the_file(void **state)
 	assert_int_equal(answer.n_verifiable, 2);
 }
 
-static void test_a_person_may_say_that_there_is_no_caller(void **state)
+static void test_a_user_rule_may_end_a_stack(void **state)
 {
 	give(PLAIN, "end");
 	SAMPLE(in(PLAIN), in(BOTTOM));
@@ -150,7 +150,7 @@ static void test_elfutils_is_not_cut_elsewhere(void **state)
 	assert_int_equal(answer.end, WIRE_stack_end_COMPLETE);
 }
 
-static void test_a_file_that_is_not_there(void **state)
+static void test_a_missing_file_has_no_rules(void **state)
 {
 	const struct image *gone =
 		add_image(&world, SECOND, WIRE_image_kind_FILE, "/no-such-directory/no-such-file");
@@ -161,7 +161,7 @@ static void test_a_file_that_is_not_there(void **state)
 	assert_ptr_equal(answer.failed_image, gone);
 }
 
-static void test_an_image_that_is_no_elf_file(void **state)
+static void test_a_non_elf_image_has_no_rules(void **state)
 {
 	const struct image *other = add_bytes(&world, SECOND, "#!/bin/sh\n", 10);
 
@@ -171,7 +171,7 @@ static void test_an_image_that_is_no_elf_file(void **state)
 	assert_ptr_equal(answer.failed_image, other);
 }
 
-static void test_an_image_that_the_stream_has_not_reported(void **state)
+static void test_an_unreported_image_has_no_rules(void **state)
 {
 	add_mapping(&world, process, SECOND, SECOND_START, 0x1000, 0);
 	SAMPLE(in(PLAIN), SECOND_START + 8, in(BOTTOM));
@@ -187,8 +187,8 @@ static void test_a_sample_in_anonymous_memory_is_one_frame(void **state)
 	ASSERT_STACK(NO_UNWIND_INFO, SECOND_START + 8);
 }
 
-/* What the image server found has not come yet: not to be remembered as a failure. */
-static void test_an_image_that_is_undecided_is_asked_for_again(void **state)
+/* The image server's report is still missing, so the failure must not be cached. */
+static void test_an_undecided_image_is_retried(void **state)
 {
 	struct wire_image_state gone = { SECOND, WIRE_image_status_GONE, 0, 0 };
 
@@ -219,7 +219,7 @@ static void test_several_images_in_one_stack(void **state)
 	assert_int_equal(frames[2].mapping, number - 1);
 }
 
-/* A mapping that begins in the middle of its file: places are the file's. */
+/* A mapping from the middle of the file: lookups use file offsets. */
 static void test_several_mappings_of_one_image(void **state)
 {
 	const uint64_t cut = made_offset(SP_16);
@@ -231,7 +231,7 @@ static void test_several_mappings_of_one_image(void **state)
 	assert_int_equal(frames[2].mapping, number - 1);
 }
 
-/* By now all rules are known from the first one. */
+/* All rules are cached from the first process. */
 static void test_another_process_shares_rules_but_no_addresses(void **state)
 {
 	const uint64_t distance = OTHER_BASE - BASE;
@@ -248,9 +248,9 @@ static void test_another_process_shares_rules_but_no_addresses(void **state)
 	assert_int_equal(answer.end, WIRE_stack_end_NO_MAPPING);
 }
 
-enum { MANY = 1000 }; /* functions: more places than rules are remembered */
+enum { MANY = 1000 }; /* more locations than the rule cache holds */
 
-/* An image of many functions, none of which has a caller. */
+/* Adds an image of many functions without callers. */
 static void add_bottoms(uint64_t number)
 {
 	struct made_function bottoms[MANY];
@@ -294,18 +294,18 @@ int main(void)
 		TEST(test_memory_without_a_file_by_the_frame_pointer),
 		TEST(test_anonymous_code_restores_the_frame_pointer),
 		TEST(test_frame_pointers_must_lead_to_stack_and_code),
-		TEST(test_frame_pointers_that_go_down_lead_nowhere),
-		TEST(test_a_rule_that_a_person_gave_where_there_is_none),
+		TEST(test_decreasing_frame_pointers_are_refused),
+		TEST(test_a_user_rule_fills_a_gap),
 		TEST(test_user_rules_come_before_the_file),
-		TEST(test_a_person_may_say_that_there_is_no_caller),
+		TEST(test_a_user_rule_may_end_a_stack),
 		TEST(test_elfutils_answers_end_after_a_user_rule),
 		TEST(test_elfutils_stops_at_a_user_rule),
 		TEST(test_elfutils_is_not_cut_elsewhere),
-		TEST(test_a_file_that_is_not_there),
-		TEST(test_an_image_that_is_no_elf_file),
-		TEST(test_an_image_that_the_stream_has_not_reported),
+		TEST(test_a_missing_file_has_no_rules),
+		TEST(test_a_non_elf_image_has_no_rules),
+		TEST(test_an_unreported_image_has_no_rules),
 		TEST(test_a_sample_in_anonymous_memory_is_one_frame),
-		TEST(test_an_image_that_is_undecided_is_asked_for_again),
+		TEST(test_an_undecided_image_is_retried),
 		TEST(test_several_images_in_one_stack),
 		TEST(test_several_mappings_of_one_image),
 		TEST(test_another_process_shares_rules_but_no_addresses),

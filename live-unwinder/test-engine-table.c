@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From frame to frame by each kind of rule, and why stacks end. */
+/* Steps by every kind of rule, and end reasons. */
 #include "live-unwinder/test-stacks.h"
 
-static void test_by_the_stack_pointer(void **state)
+static void test_a_step_by_the_stack_pointer(void **state)
 {
 	SAMPLE(in(PLAIN), in(SP_16), 0, in(BOTTOM));
 	ASSERT_STACK(COMPLETE, in(PLAIN), in(SP_16), in(BOTTOM));
@@ -17,14 +17,14 @@ static void test_only_the_sampled_frame_is_exact(void **state)
 	assert_int_equal(frames[1].flags, 0);
 }
 
-static void test_by_the_frame_pointer(void **state)
+static void test_a_step_by_the_frame_pointer(void **state)
 {
 	SAMPLE(in(FP), 0, address_of_word(4), in(FP), 0, 0, in(BOTTOM));
 	set_register(RBP, address_of_word(1));
 	ASSERT_STACK(COMPLETE, in(FP), in(FP), in(BOTTOM));
 }
 
-static void test_by_a_register_of_the_sampled_frame(void **state)
+static void test_a_step_by_a_register_of_the_sampled_frame(void **state)
 {
 	SAMPLE(in(BY_R10), 0, 0, in(BOTTOM));
 	set_register(R10, address_of_word(2));
@@ -38,20 +38,20 @@ static void test_a_register_of_another_frame_is_not_known(void **state)
 	assert_int_equal(unwind(), ENGINE_TABLE_E_REGISTER);
 }
 
-static void test_by_a_cfa_that_was_saved_at_the_stack_pointer(void **state)
+static void test_a_step_by_a_cfa_saved_at_the_sp(void **state)
 {
 	SAMPLE(in(AT_SP), 0, address_of_word(2), 0, in(BOTTOM));
 	ASSERT_STACK(COMPLETE, in(AT_SP), in(BOTTOM));
 }
 
-static void test_by_a_cfa_that_was_saved_at_the_frame_pointer(void **state)
+static void test_a_step_by_a_cfa_saved_at_the_fp(void **state)
 {
 	SAMPLE(in(AT_FP), 0, address_of_word(4), 0, in(BOTTOM));
 	set_register(RBP, address_of_word(2));
 	ASSERT_STACK(COMPLETE, in(AT_FP), in(BOTTOM));
 }
 
-static void test_a_saved_cfa_that_was_not_captured_is_cut(void **state)
+static void test_an_uncaptured_saved_cfa_is_truncated(void **state)
 {
 	SAMPLE(in(AT_SP), 0);
 	ASSERT_STACK(TRUNCATED, in(AT_SP));
@@ -60,13 +60,13 @@ static void test_a_saved_cfa_that_was_not_captured_is_cut(void **state)
 	ASSERT_STACK(TRUNCATED, in(AT_FP));
 }
 
-static void test_behind_a_saved_cfa_a_stack_may_be_cut(void **state)
+static void test_a_stack_may_be_truncated_after_a_saved_cfa(void **state)
 {
 	SAMPLE(in(AT_SP), 0, address_of_word(4));
 	ASSERT_STACK(TRUNCATED, in(AT_SP));
 }
 
-static void test_a_saved_cfa_near_a_file_is_left_to_others(void **state)
+static void test_a_saved_cfa_near_a_file_is_for_elfutils(void **state)
 {
 	SAMPLE(in(AT_FP), 0);
 	set_register(RBP, BASE + 0x2000);
@@ -91,7 +91,7 @@ static void test_a_realigned_frame_before_it_is_left(void **state)
 	assert_int_equal(answer.n_verifiable, 0);
 }
 
-/* Unless the code was seen to pop it: elfutils takes the word there for it. */
+/* Unless the code was seen to pop it: elfutils uses the word there instead. */
 static void test_an_unplaced_realigned_frame_has_no_fp(void **state)
 {
 	SAMPLE(in(LEAVING), 0, in(FP), 0, address_of_word(6), in(FP), 0, 0, in(BOTTOM));
@@ -114,7 +114,7 @@ static void test_a_stub_has_pushed_a_word_from_its_limit_on(void **state)
 	ASSERT_STACK(COMPLETE, start_of(PLT) + 0x1a, in(BOTTOM));
 }
 
-/* Called from it or not: a return address is compared as it is, not one less. */
+/* A PLT rule compares the return address itself, not minus one, even if no call precedes it. */
 static void test_a_plt_stub_is_checked_by_its_return_address(void **state)
 {
 	SAMPLE(in(PLAIN), start_of(PLT) + MADE_BEHIND_LATE, in(PLAIN), in(BOTTOM));
@@ -127,7 +127,7 @@ static void test_a_return_address_must_follow_a_call(void **state)
 	ASSERT_STACK(BAD_UNWIND_INFO, in(PLAIN), in(SP_16));
 }
 
-static void test_what_returns_to_a_function_has_no_caller(void **state)
+static void test_a_return_to_a_functions_start_has_no_caller(void **state)
 {
 	SAMPLE(in(PLAIN), start_of(PLAIN), in(BOTTOM));
 	ASSERT_STACK(NO_UNWIND_INFO, in(PLAIN), start_of(PLAIN));
@@ -137,7 +137,7 @@ static void test_what_returns_to_a_function_has_no_caller(void **state)
 	assert_int_equal(frames[1].flags, WIRE_frame_flags_EXACT);
 }
 
-static void test_what_a_signal_interrupted_is_exact(void **state)
+static void test_an_interrupted_frame_is_exact(void **state)
 {
 	SAMPLE(in(PLAIN), in(SIGNAL), address_of_word(5), in(FP), address_of_word(6), 0, 0, 0,
 	       in(BOTTOM));
@@ -146,15 +146,14 @@ static void test_what_a_signal_interrupted_is_exact(void **state)
 	assert_int_equal(frames[3].flags, 0);
 }
 
-/* One less would be in the function before, which has a caller. */
+/* At the address minus one lies the previous function, which has a caller. */
 static void test_an_interrupted_pc_is_looked_up_exactly(void **state)
 {
 	SAMPLE(in(PLAIN), in(SIGNAL), address_of_word(4), start_of(BOTTOM), 0);
 	ASSERT_STACK(COMPLETE, in(PLAIN), in(SIGNAL), start_of(BOTTOM));
 }
 
-/* The last instruction was a call that never returns: behind it is another function. */
-/* R10 is among what the kernel has saved. */
+/* The kernel's signal frame includes r10. */
 static void test_an_interrupted_frame_has_all_registers(void **state)
 {
 	enum { R10_AT = 56 / 8, RBP_AT = 120 / 8, RSP_AT = 160 / 8, RIP_AT = 168 / 8, MAIN = 24 };
@@ -199,7 +198,7 @@ static void test_samples_older_than_the_file_are_not_unwound(void **state)
 	ASSERT_STACK(COMPLETE, in(PLAIN), in(SP_16), in(BOTTOM));
 }
 
-/* What has no time, or one of all bits, is older than nothing. */
+/* Samples without a time, or with UINT64_MAX, must not count as older. */
 static void test_an_unwritten_file_serves_samples_of_any_time(void **state)
 {
 	static const uint64_t times[] = { 0, 1, TABLE_STORE_WRITTEN_WITHIN_NS, UINT64_MAX - 1,
@@ -213,6 +212,7 @@ static void test_an_unwritten_file_serves_samples_of_any_time(void **state)
 	}
 }
 
+/* The last instruction is a call that never returns; another function follows it. */
 static void test_a_return_address_is_looked_up_at_its_call(void **state)
 {
 	SAMPLE(in(PLAIN), start_of(AFTER_BOTTOM), in(PLAIN));
@@ -267,7 +267,7 @@ static void test_a_frame_pointer_below_the_capture_is_no_error(void **state)
 static void test_a_needed_fp_below_the_capture_cuts(void **state)
 {
 	SAMPLE(in(LATE), in(FP), 0, in(BOTTOM), 0);
-	set_register(RBP, address_of_word(1)); /* the function's own, not the caller's any more */
+	set_register(RBP, address_of_word(1)); /* its own, not the caller's */
 	ASSERT_STACK(TRUNCATED, in(LATE), in(FP));
 	assert_ptr_equal(answer.failed_image, made_image());
 }
@@ -281,52 +281,52 @@ static void test_a_needed_undefined_fp_cuts(void **state)
 
 static void test_a_cfa_saved_at_an_unknown_fp_cuts(void **state)
 {
-	SAMPLE(in(NO_FP), in(AT_FP), address_of_word(3), in(BOTTOM)); /* rbp is not the one */
+	SAMPLE(in(NO_FP), in(AT_FP), address_of_word(3), in(BOTTOM)); /* rbp is not at a record */
 	set_register(RBP, address_of_word(2));
 	ASSERT_STACK(TRUNCATED, in(NO_FP), in(AT_FP));
 }
 
-static void test_a_stack_that_was_cut(void **state)
+static void test_a_truncated_stack_ends_truncated(void **state)
 {
 	SAMPLE(in(PLAIN), in(SP_16), 0);
 	ASSERT_STACK(TRUNCATED, in(PLAIN), in(SP_16));
 	assert_ptr_equal(answer.failed_image, made_image());
 }
 
-static void test_a_stack_that_was_cut_within_a_word(void **state)
+static void test_a_stack_truncated_within_a_word(void **state)
 {
 	SAMPLE(in(PLAIN), in(PLAIN), in(BOTTOM));
 	sample.stack.size -= 1;
 	ASSERT_STACK(TRUNCATED, in(PLAIN), in(PLAIN));
 }
 
-static void test_nothing_was_captured(void **state)
+static void test_an_empty_stack_ends_truncated(void **state)
 {
 	sample_at(in(PLAIN), NULL, 0);
 	ASSERT_STACK(TRUNCATED, in(PLAIN));
 }
 
-static void test_the_next_page_of_the_stack_was_not_there(void **state)
+static void test_a_missing_stack_page_truncates(void **state)
 {
 	uint64_t words[WORDS] = { [WORDS - 1] = in(SP_16) };
 
 	sample_at(in(FP), words, WORDS);
 	set_register(RBP, address_of_word(WORDS - 2));
 	ASSERT_STACK(TRUNCATED, in(FP), in(SP_16));
-	answer.stack_asked = sizeof(words); /* as many as were captured */
+	answer.stack_asked = sizeof(words); /* as much as was captured */
 	ASSERT_STACK(TRUNCATED, in(FP), in(SP_16));
 	answer.stack_asked = 2 * sizeof(words);
 	ASSERT_STACK(STACK_ABSENT, in(FP), in(SP_16));
 }
 
-static void test_not_even_the_first_word_was_there(void **state)
+static void test_a_missing_first_word_truncates(void **state)
 {
 	answer.stack_asked = 4096;
 	sample_at(in(PLAIN), NULL, 0);
 	ASSERT_STACK(STACK_ABSENT, in(PLAIN));
 }
 
-static void test_a_stack_that_ends_within_a_page_was_cut(void **state)
+static void test_a_stack_ending_within_a_page_is_truncated(void **state)
 {
 	answer.stack_asked = 4096;
 	SAMPLE(in(PLAIN), in(SP_16), 0);
@@ -344,7 +344,7 @@ static void test_a_signal_may_interrupt_another_stack(void **state)
 	ASSERT_STACK(TRUNCATED, in(FP), in(SIGNAL), in(PLAIN));
 }
 
-/* As when a handler runs on a stack of its own: what it interrupted was not captured. */
+/* The handler runs on its own stack, and the interrupted one was not captured. */
 static void test_a_handler_may_have_its_own_stack(void **state)
 {
 	const uint64_t interrupted = stack_start + (1ULL << 40);
@@ -355,8 +355,8 @@ static void test_a_handler_may_have_its_own_stack(void **state)
 	ASSERT_STACK(TRUNCATED, in(SIGNAL), in(PLAIN));
 }
 
-/* What elfutils would read there may be the file's. */
-static void test_a_stack_near_a_file_is_left_to_others(void **state)
+/* elfutils might read the words there from the file. */
+static void test_a_stack_near_a_file_is_for_elfutils(void **state)
 {
 	const uint64_t file = stack_start + (1ULL << 40);
 
@@ -382,8 +382,8 @@ static void test_a_kernel_sp_is_left_to_elfutils(void **state)
 	assert_int_equal(unwind(), ENGINE_TABLE_E_BAD);
 }
 
-/* elfutils would read on in the file, which tables know nothing of. */
-static void test_a_return_address_in_a_file_is_left_to_others(void **state)
+/* elfutils would continue in that file, for which there is no table. */
+static void test_a_return_address_in_a_file_is_for_elfutils(void **state)
 {
 	SAMPLE(in(FP), in(BOTTOM));
 	set_register(RBP, BASE + made_offset(N_FUNCTIONS) + 8);
@@ -398,7 +398,7 @@ static void test_no_mapping_at_the_first_frame(void **state)
 	assert_null(answer.failed_image);
 }
 
-/* That address is no frame: who knows what it is. */
+/* The unmapped address is not a frame. */
 static void test_no_mapping_at_a_later_frame(void **state)
 {
 	SAMPLE(in(PLAIN), in(PLAIN), NOWHERE, in(BOTTOM));
@@ -416,33 +416,33 @@ static void test_the_limit_of_frames(void **state)
 	assert_null(answer.failed_image);
 }
 
-static void test_as_many_frames_as_there_may_be(void **state)
+static void test_a_stack_with_the_maximum_of_frames(void **state)
 {
 	SAMPLE(in(PLAIN), in(PLAIN), in(PLAIN), in(BOTTOM));
 	answer.n_frames_max = 4;
 	ASSERT_STACK(COMPLETE, in(PLAIN), in(PLAIN), in(PLAIN), in(BOTTOM));
 }
 
-static void test_no_progress_is_left_to_others(void **state)
+static void test_no_progress_is_left_to_elfutils(void **state)
 {
 	SAMPLE(in(LOOP), in(LOOP));
 	assert_int_equal(unwind(), ENGINE_TABLE_E_BAD);
 }
 
-/* The same pc again and again, but the stack goes on. */
+/* The same pc repeats while the stack pointer advances. */
 static void test_recursion_is_progress(void **state)
 {
 	SAMPLE(in(PLAIN), in(PLAIN), in(PLAIN), in(BOTTOM));
 	ASSERT_STACK(COMPLETE, in(PLAIN), in(PLAIN), in(PLAIN), in(BOTTOM));
 }
 
-static void test_a_return_address_of_zero_is_left_to_others(void **state)
+static void test_a_zero_return_address_is_left_to_elfutils(void **state)
 {
 	SAMPLE(in(PLAIN), 0, in(BOTTOM));
 	assert_int_equal(unwind(), ENGINE_TABLE_E_BAD);
 }
 
-static void test_a_rule_that_no_table_has_is_left_to_others(void **state)
+static void test_a_fallback_rule_is_left_to_elfutils(void **state)
 {
 	SAMPLE(in(PLAIN), in(FALLBACK), in(BOTTOM));
 	assert_int_equal(unwind(), ENGINE_TABLE_E_RULE);
@@ -458,7 +458,7 @@ static void test_no_information(void **state)
 static void test_a_stack_is_complete_at_the_entry_point(void **state)
 {
 	SAMPLE(in(PLAIN), in(GAP), 1, address_of_word(4), 0, 0);
-	assert_int_equal(address_of_word(1) % 16, 8); /* not aligned: it is no such place */
+	assert_int_equal(address_of_word(1) % 16, 8); /* not aligned, so not an initial stack */
 	ASSERT_STACK(NO_UNWIND_INFO, in(PLAIN), in(GAP));
 	SAMPLE(in(SP_16), 0, in(GAP), 1, address_of_word(6), 0, 0);
 	ASSERT_STACK(COMPLETE, in(SP_16), in(GAP));
@@ -468,16 +468,16 @@ static void test_a_stack_is_complete_at_the_entry_point(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_by_the_stack_pointer),
+		TEST(test_a_step_by_the_stack_pointer),
 		TEST(test_only_the_sampled_frame_is_exact),
-		TEST(test_by_the_frame_pointer),
-		TEST(test_by_a_register_of_the_sampled_frame),
+		TEST(test_a_step_by_the_frame_pointer),
+		TEST(test_a_step_by_a_register_of_the_sampled_frame),
 		TEST(test_a_register_of_another_frame_is_not_known),
-		TEST(test_by_a_cfa_that_was_saved_at_the_stack_pointer),
-		TEST(test_by_a_cfa_that_was_saved_at_the_frame_pointer),
-		TEST(test_a_saved_cfa_that_was_not_captured_is_cut),
-		TEST(test_behind_a_saved_cfa_a_stack_may_be_cut),
-		TEST(test_a_saved_cfa_near_a_file_is_left_to_others),
+		TEST(test_a_step_by_a_cfa_saved_at_the_sp),
+		TEST(test_a_step_by_a_cfa_saved_at_the_fp),
+		TEST(test_an_uncaptured_saved_cfa_is_truncated),
+		TEST(test_a_stack_may_be_truncated_after_a_saved_cfa),
+		TEST(test_a_saved_cfa_near_a_file_is_for_elfutils),
 		TEST(test_a_realigned_frame),
 		TEST(test_a_realigned_frame_before_it_is_left),
 		TEST(test_an_unplaced_realigned_frame_has_no_fp),
@@ -485,8 +485,8 @@ int main(void)
 		TEST(test_a_stub_has_pushed_a_word_from_its_limit_on),
 		TEST(test_a_plt_stub_is_checked_by_its_return_address),
 		TEST(test_a_return_address_must_follow_a_call),
-		TEST(test_what_returns_to_a_function_has_no_caller),
-		TEST(test_what_a_signal_interrupted_is_exact),
+		TEST(test_a_return_to_a_functions_start_has_no_caller),
+		TEST(test_an_interrupted_frame_is_exact),
 		TEST(test_an_interrupted_pc_is_looked_up_exactly),
 		TEST(test_an_interrupted_frame_has_all_registers),
 		TEST(test_samples_older_than_the_file_are_not_unwound),
@@ -502,26 +502,26 @@ int main(void)
 		TEST(test_a_needed_fp_below_the_capture_cuts),
 		TEST(test_a_needed_undefined_fp_cuts),
 		TEST(test_a_cfa_saved_at_an_unknown_fp_cuts),
-		TEST(test_a_stack_that_was_cut),
-		TEST(test_a_stack_that_was_cut_within_a_word),
-		TEST(test_nothing_was_captured),
-		TEST(test_the_next_page_of_the_stack_was_not_there),
-		TEST(test_not_even_the_first_word_was_there),
-		TEST(test_a_stack_that_ends_within_a_page_was_cut),
+		TEST(test_a_truncated_stack_ends_truncated),
+		TEST(test_a_stack_truncated_within_a_word),
+		TEST(test_an_empty_stack_ends_truncated),
+		TEST(test_a_missing_stack_page_truncates),
+		TEST(test_a_missing_first_word_truncates),
+		TEST(test_a_stack_ending_within_a_page_is_truncated),
 		TEST(test_a_signal_may_interrupt_another_stack),
 		TEST(test_a_handler_may_have_its_own_stack),
-		TEST(test_a_stack_near_a_file_is_left_to_others),
+		TEST(test_a_stack_near_a_file_is_for_elfutils),
 		TEST(test_a_kernel_return_address_is_left_to_elfutils),
 		TEST(test_a_kernel_sp_is_left_to_elfutils),
-		TEST(test_a_return_address_in_a_file_is_left_to_others),
+		TEST(test_a_return_address_in_a_file_is_for_elfutils),
 		TEST(test_no_mapping_at_the_first_frame),
 		TEST(test_no_mapping_at_a_later_frame),
 		TEST(test_the_limit_of_frames),
-		TEST(test_as_many_frames_as_there_may_be),
-		TEST(test_no_progress_is_left_to_others),
+		TEST(test_a_stack_with_the_maximum_of_frames),
+		TEST(test_no_progress_is_left_to_elfutils),
 		TEST(test_recursion_is_progress),
-		TEST(test_a_return_address_of_zero_is_left_to_others),
-		TEST(test_a_rule_that_no_table_has_is_left_to_others),
+		TEST(test_a_zero_return_address_is_left_to_elfutils),
+		TEST(test_a_fallback_rule_is_left_to_elfutils),
 		TEST(test_no_information),
 		TEST(test_a_stack_is_complete_at_the_entry_point),
 	};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Stacks made by hand, of code without unwind information that file's code has called. */
+/* Frame records of code without unwind information that was called from a file's code. */
 #include <dwarf.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,11 +13,11 @@
 
 enum { RBP = 6 };
 
-/* As their unwind information has them. */
+/* Functions by their unwind information. */
 enum function {
-	SP_8,  /* the return address is on top */
-	SP_24, /* 16 bytes further */
-	BY_FP, /* it keeps a frame pointer */
+	SP_8,  /* return address at the stack pointer */
+	SP_24, /* return address 16 bytes above it */
+	BY_FP, /* keeps a frame pointer */
 	OUTERMOST,
 	N_FUNCTIONS,
 };
@@ -79,7 +79,7 @@ static uint64_t address_of_word(size_t i)
 	return stack_start + i * sizeof(stack[0]);
 }
 
-/* Whether the frame pointer, at the word of that number, leads to a record of the code's. */
+/* Whether the frame pointer, at word `fp`, leads to a frame record of the code. */
 static bool find(size_t fp, const uint64_t *words, size_t n)
 {
 	const struct wire_sample sample = {
@@ -107,16 +107,16 @@ static void test_a_record_is_found(void **state)
 	assert_int_equal(record.fp, 77);
 	assert_int_equal(record.pc, in(SP_8, MADE_BEHIND_CALL));
 	assert_true(FIND(1, OTHER, 77, in(SP_8, MADE_BEHIND_INDIRECT)));
-	assert_true(FIND(1, OTHER, 77, CODE + 99)); /* of its bytes nobody knows */
+	assert_true(FIND(1, OTHER, 77, CODE + 99)); /* its bytes are unknown */
 }
 
-static void test_what_returns_behind_no_call_is_no_record(void **state)
+static void test_a_return_address_needs_a_preceding_call(void **state)
 {
 	assert_false(FIND(1, OTHER, 77, in(SP_8, MADE_BEHIND_NONE)));
 	assert_false(FIND(1, OTHER, 77, OTHER));
 }
 
-/* 0: what has called the code; 1: its caller; 2: a record of that one or of another. */
+/* 0: the code's caller; 1: the caller of that; 2: a record of that frame or another. */
 static void test_a_record_above_another_frame_is_not_the_codes(void **state)
 {
 	const uint64_t above = in(OUTERMOST, MADE_BEHIND_CALL);
@@ -135,8 +135,8 @@ static void test_a_record_inside_a_frame_is_no_frame_record(void **state)
 	assert_false(FIND(1, in(BY_FP, MADE_BEHIND_INDIRECT), 77, in(OUTERMOST, MADE_BEHIND_CALL)));
 }
 
-/* Words that were left over. */
-static void test_what_only_looks_like_a_frame_is_none(void **state)
+/* Stale words of earlier frames. */
+static void test_stale_words_are_no_frame_record(void **state)
 {
 	const uint64_t above = in(OUTERMOST, MADE_BEHIND_CALL);
 
@@ -166,21 +166,21 @@ static bool find_unmade(uint64_t fp, const uint64_t *words, size_t n)
 	find_unmade(fp, (const uint64_t[]){ __VA_ARGS__ },                                         \
 		    sizeof((const uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t))
 
-static void test_a_record_that_is_not_made_yet(void **state)
+static void test_a_record_not_yet_pushed_is_found(void **state)
 {
 	const uint64_t callers = address_of_word(9);
 
-	assert_true(FIND_UNMADE(callers, CODE + 99, OTHER)); /* nothing was pushed */
+	assert_true(FIND_UNMADE(callers, CODE + 99, OTHER)); /* nothing pushed yet */
 	assert_int_equal(record.pc, CODE + 99);
 	assert_int_equal(record.fp, callers);
 	assert_int_equal(record.at + arch_host()->frame_record_size, address_of_word(1));
-	assert_true(FIND_UNMADE(callers, callers, CODE + 99)); /* the frame pointer was */
+	assert_true(FIND_UNMADE(callers, callers, CODE + 99)); /* frame pointer pushed */
 	assert_int_equal(record.pc, CODE + 99);
 	assert_int_equal(record.fp, callers);
 	assert_int_equal(record.at + arch_host()->frame_record_size, address_of_word(2));
 }
 
-static void test_a_record_that_is_made(void **state)
+static void test_a_complete_record_is_not_unmade(void **state)
 {
 	assert_false(FIND_UNMADE(stack_start, CODE + 99, CODE + 88));
 	assert_false(FIND_UNMADE(address_of_word(9), OTHER, CODE + 99));
@@ -195,12 +195,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_record_is_found),
-		TEST(test_what_returns_behind_no_call_is_no_record),
+		TEST(test_a_return_address_needs_a_preceding_call),
 		TEST(test_a_record_above_another_frame_is_not_the_codes),
 		TEST(test_a_record_inside_a_frame_is_no_frame_record),
-		TEST(test_what_only_looks_like_a_frame_is_none),
-		TEST(test_a_record_that_is_not_made_yet),
-		TEST(test_a_record_that_is_made),
+		TEST(test_stale_words_are_no_frame_record),
+		TEST(test_a_record_not_yet_pushed_is_found),
+		TEST(test_a_complete_record_is_not_unmade),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

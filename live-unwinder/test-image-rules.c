@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which rules an image has, and where, in files whose segments are made up. */
+/* Which rules apply to an image, and where, in files with made-up segments. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 
 #include "live-unwinder/test-user-rules.h"
 
-/* Rules whose CFA is rsp + a mark, to tell them apart. */
+/* Rules are identified by the offset of their CFA from rsp. */
 static int mark_at(const struct image_user_rules *image, uint64_t offset)
 {
 	const struct unwind_rule *rule = image_user_rules_find(image, offset);
@@ -29,7 +29,7 @@ static struct image_user_rules of_image(const char *text, const struct elf_image
 		assert_true(image.list[i].start < image.list[i].end);
 		assert_true(i == 0 || image.list[i].start >= image.list[i - 1].end);
 	}
-	return image; /* it outlives the rules */
+	return image; /* outlives the text and its parsed rules */
 }
 
 static void test_an_image_has_the_rules_of_its_ids(void **state)
@@ -104,7 +104,7 @@ static void test_every_one_of_many_is_found(void **state)
 	}
 }
 
-static void test_a_build_id_is_believed_before_a_file_id(void **state)
+static void test_a_build_id_takes_precedence_over_a_file_id(void **state)
 {
 	_cleanup_image_ struct image_user_rules image =
 		of_image(ID "0x10-0x20 cfa=rsp+1 ra=cfa-8\n" ID "0x30-0x40 cfa=rsp+2 ra=cfa-8\n" ID
@@ -134,12 +134,12 @@ static void test_addresses_become_offsets_of_their_segments(void **state)
 		{ .offset = 0x5000, .size = 0x1000, .address = 0x403000, .is_executable = true },
 	};
 	const struct elf_image file = { .fd = -1, .segments = segments, .n_segments = 3 };
-	_cleanup_image_ struct image_user_rules image =
-		of_image(ID "0x402ff0-0x403010 cfa=rsp+1 ra=cfa-8\n" /* two segments */
-			 ID "0x4007f0-0x402008 cfa=rsp+2 ra=cfa-8\n" /* and what is between them */
-			 ID "0x403ff0-0x500000 cfa=rsp+3 ra=cfa-8\n" /* and what is behind all */
-			 ID "0x10-0x20 cfa=rsp+4 ra=cfa-8\n",	     /* nowhere */
-			 &file, build_id, 4, NULL);
+	_cleanup_image_ struct image_user_rules image = of_image(
+		ID "0x402ff0-0x403010 cfa=rsp+1 ra=cfa-8\n" /* ends in the next segment */
+		ID "0x4007f0-0x402008 cfa=rsp+2 ra=cfa-8\n" /* also covers a gap between segments */
+		ID "0x403ff0-0x500000 cfa=rsp+3 ra=cfa-8\n" /* extends past all segments */
+		ID "0x10-0x20 cfa=rsp+4 ra=cfa-8\n",	    /* in no segment */
+		&file, build_id, 4, NULL);
 	static const struct image_user_rule wanted[] = {
 		{ 0x7f0, 0x800, { .cfa_offset = 2 } },	 { 0x1000, 0x1008, { .cfa_offset = 2 } },
 		{ 0x1ff0, 0x2000, { .cfa_offset = 1 } }, { 0x5000, 0x5010, { .cfa_offset = 1 } },
@@ -154,7 +154,7 @@ static void test_addresses_become_offsets_of_their_segments(void **state)
 	}
 }
 
-/* Whatever a damaged file says, an offset has the rule of an address that is there. */
+/* In a damaged file each offset must still map to an existing address's rule. */
 static void test_segments_may_be_nonsense(void **state)
 {
 	static const uint64_t most = UINT64_MAX;
@@ -184,7 +184,7 @@ static void test_segments_may_be_nonsense(void **state)
 	}
 }
 
-static void test_what_no_file_can_hold_is_skipped(void **state)
+static void test_impossible_ranges_are_skipped(void **state)
 {
 	struct elf_segment segments[] = { { .offset = UINT64_MAX - 8, .size = 0x100 } };
 	const struct elf_image file = { .fd = -1, .segments = segments, .n_segments = 1 };
@@ -202,10 +202,10 @@ int main(void)
 		cmocka_unit_test(test_an_image_has_the_rules_of_its_ids),
 		cmocka_unit_test(test_a_rule_holds_from_start_to_end),
 		cmocka_unit_test(test_every_one_of_many_is_found),
-		cmocka_unit_test(test_a_build_id_is_believed_before_a_file_id),
+		cmocka_unit_test(test_a_build_id_takes_precedence_over_a_file_id),
 		cmocka_unit_test(test_addresses_become_offsets_of_their_segments),
 		cmocka_unit_test(test_segments_may_be_nonsense),
-		cmocka_unit_test(test_what_no_file_can_hold_is_skipped),
+		cmocka_unit_test(test_impossible_ranges_are_skipped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

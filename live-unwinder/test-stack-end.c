@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The rules are those of this program itself: _start has no caller, a function has one. */
+/* Uses this program's own rules: _start has no caller, a function has one. */
 #include <link.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -88,7 +88,7 @@ static void test_a_function_has_a_caller(void **state)
 	assert_int_equal(stack_end_of_rule(&question), 0);
 }
 
-static void test_where_no_row_is_there_is_no_information(void **state)
+static void test_without_a_row_there_is_no_unwind_info(void **state)
 {
 	struct stack_end_question question = ask_at((void *)(uintptr_t)base);
 
@@ -102,7 +102,7 @@ static void test_where_no_row_is_there_is_no_information(void **state)
 	assert_int_equal(stack_end_of_registers(&question), WIRE_stack_end_NO_UNWIND_INFO);
 }
 
-/* On a function's first instruction its return address lies at the stack pointer. */
+/* At a function's first instruction the return address is at the stack pointer. */
 static enum wire_stack_end end_with_sp(uint64_t sp)
 {
 	struct stack_end_question question = ask_at((void *)(uintptr_t)a_function);
@@ -120,27 +120,27 @@ static void test_uncaptured_return_address_is_truncated(void **state)
 	assert_int_equal(end_with_sp(0x7ff1234567f8), WIRE_stack_end_TRUNCATED);
 }
 
-static void test_a_return_address_within_it_leads_nowhere(void **state)
+static void test_a_captured_return_address_is_bad_unwind_info(void **state)
 {
 	assert_int_equal(end_with_sp(0x7000), WIRE_stack_end_BAD_UNWIND_INFO);
 	assert_int_equal(end_with_sp(0x7ff8), WIRE_stack_end_BAD_UNWIND_INFO);
 }
 
-static void test_what_is_no_user_address_is_not_called_cut_off(void **state)
+static void test_a_non_user_address_is_not_truncated(void **state)
 {
 	assert_int_equal(end_with_sp(UINT64_MAX), WIRE_stack_end_BAD_UNWIND_INFO);
 	assert_int_equal(end_with_sp(1ULL << 56), WIRE_stack_end_BAD_UNWIND_INFO);
 	assert_int_equal(end_with_sp(UINT64_MAX - 7), WIRE_stack_end_BAD_UNWIND_INFO);
 }
 
-static void test_without_registers_nothing_is_guessed(void **state)
+static void test_without_registers_unwind_info_is_bad(void **state)
 {
 	struct stack_end_question question = ask_at((void *)(uintptr_t)a_function);
 
 	assert_int_equal(stack_end_of_registers(&question), WIRE_stack_end_BAD_UNWIND_INFO);
 }
 
-/* stack_end_is_initial_stack(): argc, argv, zero. */
+/* stack_end_is_initial_stack() looks for argc, argv and a null pointer. */
 enum { START = 0x7ffd0000 };
 
 static bool is_initial(const uint64_t *words, size_t n, uint64_t sp)
@@ -155,8 +155,8 @@ static void test_the_stack_of_a_new_process_is_known(void **state)
 	const uint64_t words[] = { 0, 0, 2, START + 0x100, START + 0x108, 0, START + 0x110, 0 };
 
 	assert_true(is_initial(words, 8, START + 16));
-	assert_true(is_initial(words, 6, START + 16));	/* whatever comes behind argv's end */
-	assert_false(is_initial(words, 5, START + 16)); /* cut before it */
+	assert_true(is_initial(words, 6, START + 16));	/* regardless of what follows argv */
+	assert_false(is_initial(words, 5, START + 16)); /* truncated before its end */
 	assert_false(is_initial(words, 8, START + 24)); /* not aligned */
 	assert_false(is_initial(words, 8, START));	/* argc is 0 */
 	assert_false(is_initial(words, 8, START - 16));
@@ -165,7 +165,7 @@ static void test_the_stack_of_a_new_process_is_known(void **state)
 	assert_false(is_initial(words, 8, UINT64_MAX - 15));
 }
 
-static void test_other_stacks_are_not_taken_for_one(void **state)
+static void test_other_stacks_are_not_initial(void **state)
 {
 	const uint64_t below[] = { 1, START - 8, 0, 0 }, itself[] = { 1, START, 0, 0 };
 	const uint64_t unended[] = { 1, START + 64, 5, 0 }, many[] = { 8193, START + 64, 0, 0 };
@@ -183,13 +183,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_undefined_return_address_is_complete),
 		cmocka_unit_test(test_a_function_has_a_caller),
-		cmocka_unit_test(test_where_no_row_is_there_is_no_information),
+		cmocka_unit_test(test_without_a_row_there_is_no_unwind_info),
 		cmocka_unit_test(test_uncaptured_return_address_is_truncated),
-		cmocka_unit_test(test_a_return_address_within_it_leads_nowhere),
-		cmocka_unit_test(test_what_is_no_user_address_is_not_called_cut_off),
-		cmocka_unit_test(test_without_registers_nothing_is_guessed),
+		cmocka_unit_test(test_a_captured_return_address_is_bad_unwind_info),
+		cmocka_unit_test(test_a_non_user_address_is_not_truncated),
+		cmocka_unit_test(test_without_registers_unwind_info_is_bad),
 		cmocka_unit_test(test_the_stack_of_a_new_process_is_known),
-		cmocka_unit_test(test_other_stacks_are_not_taken_for_one),
+		cmocka_unit_test(test_other_stacks_are_not_initial),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -29,7 +29,7 @@ static struct stack_file recording;
 static char directory[64], path[128];
 static char *content;
 
-/* Every word of it is its place. */
+/* Every word holds its own offset. */
 static void write_file(const char *magic)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -106,7 +106,7 @@ static void assert_has(uint64_t offset, uint64_t size)
 	assert_true(fetch(offset, size, &sample));
 	assert_int_equal(sample.stack.size, size);
 	assert_memory_equal(sample.stack.data, content + offset, size);
-	assert_int_equal(sample.stack_image, 0); /* it is a sample like any other now */
+	assert_int_equal(sample.stack_image, 0); /* by now an ordinary sample */
 }
 
 static void assert_has_not(uint64_t offset, uint64_t size)
@@ -124,7 +124,7 @@ static void test_stacks_are_those_of_the_file(void **state)
 	for (uint64_t offset = 0; offset < SIZE; offset += STACK)
 		assert_has(offset, STACK);
 	assert_has(SIZE - STACK, STACK);
-	assert_has(8, STACK); /* back again */
+	assert_has(8, STACK); /* backwards */
 	assert_has(SIZE / 2 + 8, STACK_FILE_STACK_MAX);
 	assert_has(SIZE, 0);
 }
@@ -144,12 +144,12 @@ static void test_a_stack_is_not_beyond_its_file(void **state)
 
 static void test_only_recordings_hold_stacks(void **state)
 {
-	assert_has_not(0, STACK); /* nobody has told of it */
+	assert_has_not(0, STACK); /* image not reported */
 	report(WIRE_image_kind_FILE);
 	assert_has_not(0, STACK);
 }
 
-static void test_nothing_but_a_file_of_perf_is_one(void **state)
+static void test_only_perf_files_are_accepted(void **state)
 {
 	write_file("PERFILE3");
 	report(WIRE_image_kind_RECORDING);
@@ -188,15 +188,15 @@ static void test_another_file(void **state)
 	unlink(other);
 }
 
-static void test_a_file_that_others_may_change(void **state)
+static void test_a_file_writable_by_others_is_refused(void **state)
 {
 	assert_int_equal(chmod(path, 0622), 0);
 	report(WIRE_image_kind_RECORDING);
 	assert_has_not(0, STACK);
 }
 
-/* What was looked for in vain is not looked for again with each sample. */
-static void test_an_answer_stays(void **state)
+/* A failed open is not repeated for every sample. */
+static void test_a_failure_is_cached(void **state)
 {
 	report(WIRE_image_kind_RECORDING);
 	assert_int_equal(chmod(path, 0622), 0);
@@ -212,12 +212,12 @@ int main(void)
 		TEST(test_stacks_are_those_of_the_file),
 		TEST(test_a_stack_is_not_beyond_its_file),
 		TEST(test_only_recordings_hold_stacks),
-		TEST(test_nothing_but_a_file_of_perf_is_one),
+		TEST(test_only_perf_files_are_accepted),
 		TEST(test_a_short_file),
 		TEST(test_another_content),
 		TEST(test_another_file),
-		TEST(test_a_file_that_others_may_change),
-		TEST(test_an_answer_stays),
+		TEST(test_a_file_writable_by_others_is_refused),
+		TEST(test_a_failure_is_cached),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

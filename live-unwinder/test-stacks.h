@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * For tests: stacks made by hand, in code whose rules are made by hand. Whatever the tables answer,
- * elfutils must answer, too: each stack is given to both.
+ * For tests: hand-made stacks in code with hand-made rules. Each stack is unwound by the tables and
+ * by elfutils, which must agree.
  */
 #pragma once
 
@@ -19,28 +19,28 @@
 #include "live-unwinder/engine-table.h"
 #include "live-unwinder/test-world.h"
 
-enum { RBX = 3, RBP = 6, RSP = 7, R10 = 10, RETURN_ADDRESS = 16 }; /* DWARF's numbers */
+enum { RBX = 3, RBP = 6, RSP = 7, R10 = 10, RETURN_ADDRESS = 16 }; /* DWARF register numbers */
 
-/* What a function's first instruction has: the return address at the stack pointer. */
+/* Functions by their rule after entry, where the return address is at the stack pointer. */
 enum function {
 	PLAIN,
 	BOTTOM, /* has no caller */
 	AFTER_BOTTOM,
 	SP_16,	       /* rsp + 16 */
 	FP,	       /* rbp + 16, the caller's rbp saved there */
-	LATE,	       /* behind "pop %rbp": the caller's rbp is below the stack pointer */
-	NO_FP,	       /* the caller's rbp is nowhere */
+	LATE,	       /* after "pop %rbp": the caller's rbp is below the stack pointer */
+	NO_FP,	       /* the caller's rbp is undefined */
 	FP_RBX,	       /* the caller's rbp is in rbx */
 	BY_R10,	       /* r10 + 8 */
 	AT_SP,	       /* the word at rsp + 8, + 16 */
 	AT_FP,	       /* the word at rbp - 8 */
-	PLT,	       /* 8 more from byte 10 of 16 on */
+	PLT,	       /* 8 more from byte 10 of each 16-byte stub on */
 	REALIGNED,     /* the word at rbp - 8, the caller's rbp saved at rbp */
-	LEAVING,       /* such a function behind its leave: rbp is the caller's */
-	SIGNAL,	       /* as glibc's, in small: at rsp the CFA, the return address, rbp */
-	KERNEL_SIGNAL, /* as the kernel's: rbp at 120, the CFA at 160, the return address at 168 */
+	LEAVING,       /* a REALIGNED function after leave: rbp is the caller's */
+	SIGNAL,	       /* a small version of glibc's: CFA, return address and rbp from rsp on */
+	KERNEL_SIGNAL, /* the kernel's: rbp at 120, CFA at 160, return address at 168 */
 	RA_RBX,	       /* the return address is in rbx */
-	LOOP,	       /* takes nothing off the stack */
+	LOOP,	       /* pops nothing */
 	FALLBACK,
 	GAP, /* no unwind information */
 	N_FUNCTIONS,
@@ -91,7 +91,7 @@ static const struct made_function functions[N_FUNCTIONS] = {
 enum {
 	IMAGE = 5,
 	BASE = 0x10000000,	 /* where the image begins in a process */
-	OTHER_BASE = 0x20000000, /* and in another one */
+	OTHER_BASE = 0x20000000, /* in another process */
 	FRAMES = 8,
 	WORDS = 512, /* a page */
 	NOWHERE = 0x1234,
@@ -148,7 +148,7 @@ static inline int tear_down(void **state)
 	return 0;
 }
 
-/* Somewhere in a function; its first byte. */
+/* The first byte of a function; in() is an address after its direct call. */
 static inline uint64_t start_of(enum function function)
 {
 	return BASE + made_offset(function);
@@ -184,12 +184,12 @@ static inline void sample_at(uint64_t pc, const uint64_t *words, size_t n)
 	};
 }
 
-/* A sample at a pc, with these words on its stack. */
+/* A sample at a pc with these words on its stack. */
 #define SAMPLE(pc, ...)                                                                            \
 	sample_at(pc, (const uint64_t[]){ __VA_ARGS__ },                                           \
 		  sizeof((const uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t))
 
-/* Unwinds; what comes from the caches is the same, and so is what elfutils says. */
+/* Unwinds twice; the cached result must be the same, and elfutils' result, too. */
 static inline enum engine_table_outcome unwind_in(struct process *where)
 {
 	struct unwinding reference, again;
@@ -223,7 +223,7 @@ static inline void assert_stack(enum wire_stack_end end, const uint64_t *address
 	assert_int_equal(answer.end, end);
 }
 
-/* The sample has these frames, and its stack such an end. */
+/* Checks the frames and the end reason of the sample. */
 #define ASSERT_STACK(end, ...)                                                                     \
 	assert_stack(WIRE_stack_end_##end, (const uint64_t[]){ __VA_ARGS__ },                      \
 		     sizeof((const uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Tables of made files, small and large. What compiles is wrapped (see meson.build), so that a test
- * decides how long the thread takes, and whether it succeeds.
+ * Tables of small and large hand-made files. Compilation is wrapped (see meson.build), so that a
+ * test decides how long the thread takes and whether it succeeds.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +27,7 @@ enum {
 	LARGE,
 	LARGE_TOO,
 	OTHER,
-	FUNCTIONS = 20000, /* of a large image: 1 MiB of .eh_frame, 80 KB of table */
+	FUNCTIONS = 20000, /* in the large image: 1 MiB of .eh_frame, 80 KB of table */
 };
 
 int __real_unwind_table_compile(const struct unwind_source *source, struct unwind_table *ret);
@@ -35,9 +35,9 @@ int __wrap_unwind_table_compile(const struct unwind_source *source, struct unwin
 
 static struct world world;
 static char home[64];
-static bool is_held; /* large tables wait for `released`, each for one */
+static bool is_held; /* each large table waits for one post of `released` */
 static sem_t begun, released;
-static int failure; /* of compiling, 0: none */
+static int failure; /* error of compilation; 0: none */
 
 int __wrap_unwind_table_compile(const struct unwind_source *source, struct unwind_table *ret)
 {
@@ -76,7 +76,7 @@ static int tear_down(void **state)
 	return system(command);
 }
 
-/* Every second function has another rule: no row is spared. */
+/* Every second function has another rule, so no rows can be merged. */
 static struct made make_large(void)
 {
 	const struct made_function other = { PROGRAM(DW_CFA_def_cfa_offset, 16) };
@@ -124,7 +124,7 @@ static const struct stored_table *get(uint64_t number)
 	return entry;
 }
 
-/* Asks until there is an answer. */
+/* Polls until the table is ready or unusable. */
 static const struct stored_table *get_later(uint64_t number)
 {
 	const struct stored_table *entry;
@@ -134,7 +134,7 @@ static const struct stored_table *get_later(uint64_t number)
 	return entry;
 }
 
-static void test_a_small_table_is_there_at_once(void **state)
+static void test_a_small_table_is_ready_at_once(void **state)
 {
 	const struct stored_table *entry;
 
@@ -168,7 +168,7 @@ static void test_each_table_has_an_id_of_its_own(void **state)
 	assert_int_not_equal(get(SMALL)->id, get(OTHER)->id);
 }
 
-static void test_whoever_is_patient_gets_a_large_table_at_once(void **state)
+static void test_waiting_stages_get_a_large_table_at_once(void **state)
 {
 	const struct stored_table *entry;
 
@@ -180,7 +180,7 @@ static void test_whoever_is_patient_gets_a_large_table_at_once(void **state)
 	assert_true(world.tables.has_thread);
 }
 
-static void test_others_get_a_large_table_later(void **state)
+static void test_other_stages_get_a_large_table_later(void **state)
 {
 	const struct stored_table *entry;
 
@@ -223,7 +223,7 @@ static void test_several_large_tables_come_one_after_the_other(void **state)
 	assert_int_equal(get_later(LARGE_TOO)->state, TABLE_READY);
 }
 
-static void test_the_thread_is_there_for_a_later_table(void **state)
+static void test_the_thread_compiles_later_tables(void **state)
 {
 	begin(TABLE_STORE_WAIT);
 	add_large(LARGE);
@@ -232,8 +232,8 @@ static void test_the_thread_is_there_for_a_later_table(void **state)
 	assert_int_equal(get(LARGE_TOO)->state, TABLE_READY);
 }
 
-/* The thread is in the midst of one, and another one waits: tear_down() waits for the first. */
-static void test_the_end_comes_while_the_thread_works(void **state)
+/* The thread compiles one table while another is queued; tear_down() waits for the first. */
+static void test_deinit_while_the_thread_compiles(void **state)
 {
 	begin(TABLE_STORE_DO_WITHOUT);
 	add_large(LARGE);
@@ -261,7 +261,7 @@ static void test_deinit_with_an_unfetched_table(void **state)
 	}
 }
 
-static void test_what_cannot_be_compiled_is_unusable(void **state)
+static void test_a_failed_compilation_is_unusable(void **state)
 {
 	begin(TABLE_STORE_WAIT);
 	add_small(SMALL);
@@ -271,8 +271,8 @@ static void test_what_cannot_be_compiled_is_unusable(void **state)
 	assert_int_equal(get(LARGE)->state, TABLE_UNUSABLE);
 }
 
-/* A section that is not where the file says. */
-static void test_information_that_cannot_be_read_is_unusable(void **state)
+/* A section outside of the file. */
+static void test_unreadable_unwind_info_is_unusable(void **state)
 {
 	const struct made_function function = { 0 };
 	struct made elf = made_elf(arch_host(), &function, 1, 0);
@@ -293,7 +293,7 @@ static void test_an_image_without_a_file_has_no_table(void **state)
 	assert_int_equal(get(OTHER)->end, WIRE_stack_end_NO_UNWIND_INFO);
 }
 
-static void test_an_image_that_is_not_known_has_no_table(void **state)
+static void test_an_unknown_image_has_no_table(void **state)
 {
 	begin(TABLE_STORE_WAIT);
 	assert_int_equal(get(OTHER)->state, TABLE_NO_FILE);
@@ -301,7 +301,7 @@ static void test_an_image_that_is_not_known_has_no_table(void **state)
 	assert_null(get(OTHER)->image);
 }
 
-/* The address of the large image's file. */
+/* The path of the large image's file. */
 static const char *file_path(void)
 {
 	static char path[128];
@@ -334,7 +334,7 @@ static void test_a_table_comes_from_disk_the_second_time(void **state)
 	assert_int_equal(cfa_offset(get(LARGE), 0), 16);
 	assert_int_equal(*world.tables.n_from_disk, 0);
 	assert_int_equal(stat(home, &status), 0);
-	if (!major(status.st_dev)) /* a tmpfs, or a container's: nothing is kept */
+	if (!major(status.st_dev)) /* no caching on tmpfs or container file systems */
 		skip();
 	assert_int_equal(*world.tables.n_compiled, 1);
 	world_deinit(&world);
@@ -347,7 +347,7 @@ static void test_a_table_comes_from_disk_the_second_time(void **state)
 	assert_false(world.tables.has_thread);
 }
 
-/* Of the same size and mtime: only ctime shows it. */
+/* Same size and mtime; only ctime differs. */
 static void test_a_file_written_before_reading_has_no_table(void **state)
 {
 	struct made elf = make_large();
@@ -372,7 +372,7 @@ static void add_file_as(uint64_t number)
 	record_file(add_image(&world, number, WIRE_image_kind_FILE, file_path()));
 }
 
-/* A stream can give a file any number of numbers. */
+/* A stream may give a file any number of image ids. */
 static void test_images_of_one_file_share_its_table(void **state)
 {
 	struct made elf = make_large();
@@ -393,7 +393,7 @@ static void test_images_of_one_file_share_its_table(void **state)
 	assert_int_equal(*world.tables.n_compiled + *world.tables.n_from_disk, 2);
 }
 
-static void test_what_was_written_to_is_another_file(void **state)
+static void test_a_written_file_is_another_file(void **state)
 {
 	struct made elf = make_large();
 
@@ -402,14 +402,14 @@ static void test_what_was_written_to_is_another_file(void **state)
 	add_file_as(LARGE);
 	get(LARGE);
 	elf.n--;
-	write_file(&elf); /* as long as it was needed, but for a byte */
+	write_file(&elf); /* smaller by one byte */
 	made_deinit(&elf);
 	add_file_as(LARGE_TOO);
 	assert_ptr_not_equal(get(LARGE_TOO), get(LARGE));
 }
 
-/* What the stream tells later decides. */
-static void test_an_image_that_is_undecided_is_asked_for_again(void **state)
+/* A later record of the stream decides. */
+static void test_an_undecided_image_is_retried(void **state)
 {
 	struct made elf = make_large();
 
@@ -424,7 +424,7 @@ static void test_an_image_that_is_undecided_is_asked_for_again(void **state)
 	assert_int_equal(cfa_offset(get(LARGE), 0), 16);
 }
 
-static void test_an_image_that_ends_takes_its_table_along(void **state)
+static void test_a_table_is_freed_with_its_image(void **state)
 {
 	begin(TABLE_STORE_WAIT);
 	add_small(SMALL);
@@ -438,7 +438,7 @@ static void test_an_image_that_ends_takes_its_table_along(void **state)
 	assert_int_equal(world.tables.n_removed, 1);
 }
 
-static void test_an_image_ends_while_the_thread_works_for_it(void **state)
+static void test_an_image_may_end_during_compilation(void **state)
 {
 	begin(TABLE_STORE_DO_WITHOUT);
 	add_large(LARGE);
@@ -451,7 +451,7 @@ static void test_an_image_ends_while_the_thread_works_for_it(void **state)
 	assert_int_equal(world.tables.by_image.n, 0);
 }
 
-static void test_tables_that_nobody_asks_for_make_room(void **state)
+static void test_unused_tables_are_evicted(void **state)
 {
 	const struct stored_table *small;
 
@@ -467,12 +467,12 @@ static void test_tables_that_nobody_asks_for_make_room(void **state)
 	get(SMALL);
 	assert_int_equal(world.tables.n_removed, 0);
 	get(LARGE_TOO);
-	assert_int_equal(*world.tables.n_evicted, 1); /* the other large one is enough */
+	assert_int_equal(*world.tables.n_evicted, 1); /* evicting the other large table is enough */
 	assert_true(world.tables.size <= world.tables.size_max);
 	assert_ptr_equal(get(SMALL), small);
 	assert_int_equal(world.tables.by_image.n, 3);
 	get(OTHER);
-	assert_int_equal(get(LARGE)->state, TABLE_READY); /* made again; LARGE_TOO has gone */
+	assert_int_equal(get(LARGE)->state, TABLE_READY); /* compiled again, evicting LARGE_TOO */
 	assert_int_equal(*world.tables.n_evicted, 2);
 }
 
@@ -485,7 +485,7 @@ static const char *own_path(void)
 	return path;
 }
 
-/* The test's own file, mapped at a time. */
+/* The test's own file, mapped at this time. */
 static const struct stored_table *get_own(uint64_t mapped_at, uint64_t *ret_changed)
 {
 	struct image *image = add_image(&world, OTHER, WIRE_image_kind_FILE, own_path());
@@ -516,7 +516,7 @@ static void test_a_file_mapped_after_writing_is_trusted(void **state)
 	assert_int_equal(get_own(UINT64_MAX, &changed)->not_before, 0);
 }
 
-static void test_without_a_clock_nothing_is_said_of_files(void **state)
+static void test_without_a_clock_no_file_is_distrusted(void **state)
 {
 	uint64_t changed;
 
@@ -528,31 +528,31 @@ int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(test_a_small_table_is_there_at_once),
+		TEST(test_a_small_table_is_ready_at_once),
 		TEST(test_a_table_is_made_once),
 		TEST(test_each_table_has_an_id_of_its_own),
-		TEST(test_whoever_is_patient_gets_a_large_table_at_once),
-		TEST(test_others_get_a_large_table_later),
+		TEST(test_waiting_stages_get_a_large_table_at_once),
+		TEST(test_other_stages_get_a_large_table_later),
 		TEST(test_a_small_table_does_not_wait_for_a_large_one),
 		TEST(test_several_large_tables_come_one_after_the_other),
-		TEST(test_the_thread_is_there_for_a_later_table),
-		TEST(test_the_end_comes_while_the_thread_works),
+		TEST(test_the_thread_compiles_later_tables),
+		TEST(test_deinit_while_the_thread_compiles),
 		TEST(test_deinit_with_an_unfetched_table),
-		TEST(test_what_cannot_be_compiled_is_unusable),
-		TEST(test_information_that_cannot_be_read_is_unusable),
+		TEST(test_a_failed_compilation_is_unusable),
+		TEST(test_unreadable_unwind_info_is_unusable),
 		TEST(test_an_image_without_a_file_has_no_table),
-		TEST(test_an_image_that_is_not_known_has_no_table),
+		TEST(test_an_unknown_image_has_no_table),
 		TEST(test_a_table_comes_from_disk_the_second_time),
 		TEST(test_a_file_written_before_reading_has_no_table),
 		TEST(test_images_of_one_file_share_its_table),
-		TEST(test_what_was_written_to_is_another_file),
-		TEST(test_an_image_that_is_undecided_is_asked_for_again),
-		TEST(test_an_image_that_ends_takes_its_table_along),
-		TEST(test_an_image_ends_while_the_thread_works_for_it),
-		TEST(test_tables_that_nobody_asks_for_make_room),
+		TEST(test_a_written_file_is_another_file),
+		TEST(test_an_undecided_image_is_retried),
+		TEST(test_a_table_is_freed_with_its_image),
+		TEST(test_an_image_may_end_during_compilation),
+		TEST(test_unused_tables_are_evicted),
 		TEST(test_a_file_written_while_mapped_is_not_trusted),
 		TEST(test_a_file_mapped_after_writing_is_trusted),
-		TEST(test_without_a_clock_nothing_is_said_of_files),
+		TEST(test_without_a_clock_no_file_is_distrusted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Texts of rules, and the files they are in, are read whole or refused. */
+/* Texts and files of user rules are read as a whole or refused. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,7 +29,7 @@ static void assert_wrong(const char *text, enum user_rules_outcome outcome, size
 		assert_int_equal(error.other_line, 0);
 }
 
-/* The rule that a text is read as, of a rule that is nothing special. */
+/* Parses one rule without special flags. */
 static struct unwind_rule rule_on(const struct unwind_arch *arch, const char *text)
 {
 	struct user_rules_error error = { 0 };
@@ -74,7 +74,7 @@ static const struct unwind_rule usual = {
 	.fp_offset = -16,
 };
 
-static void test_fp_is_the_frame_that_it_says(void **state)
+static void test_fp_is_the_frame_pointer_rule(void **state)
 {
 	struct unwind_rule of_a_signal = usual;
 
@@ -94,12 +94,12 @@ static void test_end_has_no_caller(void **state)
 	struct unwind_rule rule = rule_on(&unwind_x86_64, "end");
 
 	assert_int_equal(rule.return_address, UNWIND_VALUE_UNDEFINED);
-	assert_int_not_equal(rule.cfa, 0); /* it is a rule */
+	assert_int_not_equal(rule.cfa, 0); /* valid */
 	assert_int_equal(rule.flags, 0);
 	assert_int_equal(rule_on(&unwind_x86_64, "end signal").flags, UNWIND_FLAG_SIGNAL);
 }
 
-/* A rule on entry to a function, but for its CFA. */
+/* The rule at function entry, except for its CFA. */
 static struct unwind_rule with_cfa(enum unwind_cfa cfa, int32_t offset)
 {
 	return (struct unwind_rule){
@@ -148,7 +148,7 @@ static void test_offsets_have_31_bits_and_a_sign(void **state)
 	assert_wrong_rule("cfa=rsp+16 ra=cfa-99999999999");
 }
 
-/* The rule of a text with this place of the return address. */
+/* A rule with this location of the return address. */
 static struct unwind_rule with_return_address(enum unwind_value value, int32_t offset)
 {
 	return (struct unwind_rule){
@@ -265,7 +265,7 @@ static void test_incomplete_and_double_rules_are_refused(void **state)
 		assert_wrong_rule(rules[i]);
 }
 
-static void test_values_that_mean_nothing_are_refused(void **state)
+static void test_invalid_values_are_refused(void **state)
 {
 	static const char *const rules[] = {
 		"cfa= ra=cfa-8",
@@ -275,7 +275,7 @@ static void test_values_that_mean_nothing_are_refused(void **state)
 		"cfa=r16+8 ra=cfa-8",
 		"cfa=RSP+8 ra=cfa-8",
 		"cfa=%rsp+8 ra=cfa-8",
-		"cfa=x29+8 ra=cfa-8", /* another architecture's */
+		"cfa=x29+8 ra=cfa-8", /* another architecture's register */
 		"cfa=rsp8 ra=cfa-8",
 		"cfa=rsp+ ra=cfa-8",
 		"cfa=rsp+0x ra=cfa-8",
@@ -293,7 +293,7 @@ static void test_values_that_mean_nothing_are_refused(void **state)
 		"cfa=**(rsp+8) ra=cfa-8",
 		"cfa=same ra=cfa-8",
 		"cfa=rsp+8 ra=",
-		"cfa=rsp+8 ra=rsp+8", /* the word there, or the sum? */
+		"cfa=rsp+8 ra=rsp+8", /* ambiguous: the word there, or the sum? */
 		"cfa=rsp+8 ra=*(cfa-8",
 		"cfa=rsp+8 ra=*(cfa-8)+1",
 		"cfa=rsp+8 ra=*(rax)",
@@ -312,7 +312,7 @@ static void test_values_that_mean_nothing_are_refused(void **state)
 		assert_wrong_rule(rules[i]);
 }
 
-static void test_keys_that_are_none_are_refused(void **state)
+static void test_invalid_keys_are_refused(void **state)
 {
 	static const char *const keys[] = {
 		"0x10-0x20",
@@ -345,7 +345,7 @@ static void test_keys_that_are_none_are_refused(void **state)
 	user_rules = parsed(text);
 }
 
-static void test_ranges_that_are_none_are_refused(void **state)
+static void test_invalid_ranges_are_refused(void **state)
 {
 	static const char *const ranges[] = {
 		"",
@@ -385,7 +385,7 @@ static void test_addresses_have_64_bits(void **state)
 	assert_int_equal(user_rules.list[1].end, UINT64_MAX);
 }
 
-static void test_lines_may_be_written_as_people_write_them(void **state)
+static void test_whitespace_and_comments_are_allowed(void **state)
 {
 	static const char *const texts[] = {
 		ID "0x10-0x20 fp",
@@ -412,7 +412,7 @@ static void test_lines_may_be_written_as_people_write_them(void **state)
 	}
 }
 
-static void test_a_text_may_hold_nothing(void **state)
+static void test_an_empty_text_is_valid(void **state)
 {
 	static const char *const texts[] = { "", "\n", "#", "\r\n", "  ", "# nothing\n\n" };
 
@@ -470,7 +470,7 @@ static void test_a_line_may_be_very_long(void **state)
 	assert_wrong(text, USER_RULES_E_LINE, 1);
 }
 
-static void test_what_overlaps_is_refused_at_the_later_line(void **state)
+static void test_overlaps_are_refused_at_the_later_line(void **state)
 {
 	static const struct {
 		const char *text;
@@ -534,7 +534,7 @@ static void test_a_file_is_read(void **state)
 			 USER_RULES_E_LINE);
 	assert_int_equal(error.line, 2);
 	unlink(path);
-	assert_int_equal(user_rules.n, 1); /* as it was */
+	assert_int_equal(user_rules.n, 1); /* unchanged */
 }
 
 static void test_a_file_that_cannot_be_read_has_its_errno(void **state)
@@ -580,7 +580,7 @@ static void test_more_rules_than_the_limit_are_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fp_is_the_frame_that_it_says),
+		cmocka_unit_test(test_fp_is_the_frame_pointer_rule),
 		cmocka_unit_test(test_end_has_no_caller),
 		cmocka_unit_test(test_a_cfa_is_reported_in_every_form),
 		cmocka_unit_test(test_offsets_have_31_bits_and_a_sign),
@@ -588,15 +588,15 @@ int main(void)
 		cmocka_unit_test(test_a_frame_pointer_is_reported_in_every_form),
 		cmocka_unit_test(test_registers_have_the_numbers_of_their_psabi),
 		cmocka_unit_test(test_incomplete_and_double_rules_are_refused),
-		cmocka_unit_test(test_values_that_mean_nothing_are_refused),
-		cmocka_unit_test(test_keys_that_are_none_are_refused),
-		cmocka_unit_test(test_ranges_that_are_none_are_refused),
+		cmocka_unit_test(test_invalid_values_are_refused),
+		cmocka_unit_test(test_invalid_keys_are_refused),
+		cmocka_unit_test(test_invalid_ranges_are_refused),
 		cmocka_unit_test(test_addresses_have_64_bits),
-		cmocka_unit_test(test_lines_may_be_written_as_people_write_them),
-		cmocka_unit_test(test_a_text_may_hold_nothing),
+		cmocka_unit_test(test_whitespace_and_comments_are_allowed),
+		cmocka_unit_test(test_an_empty_text_is_valid),
 		cmocka_unit_test(test_zero_bytes_are_refused),
 		cmocka_unit_test(test_a_line_may_be_very_long),
-		cmocka_unit_test(test_what_overlaps_is_refused_at_the_later_line),
+		cmocka_unit_test(test_overlaps_are_refused_at_the_later_line),
 		cmocka_unit_test(test_neighbours_and_other_images_do_not_overlap),
 		cmocka_unit_test(test_a_file_is_read),
 		cmocka_unit_test(test_a_file_that_cannot_be_read_has_its_errno),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* For tests: rules that a person gives as a text, for one image that has both of its ids. */
+/* For tests: user rules as text, for one image that has both ids. */
 #pragma once
 
 #include <setjmp.h>
@@ -25,11 +25,11 @@ static const uint8_t build_id[] = { 0x01, 0x23, 0xab, 0xcd };
 static const uint8_t file_id[] = { 0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77,
 				   0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff };
 
-/* Addresses are offsets. */
+/* Addresses equal offsets. */
 static struct elf_segment whole[] = { { .size = UINT64_MAX, .is_executable = true } };
 static const struct elf_image plain = { .fd = -1, .segments = whole, .n_segments = 1 };
 
-/* Not a byte more than the text has, so that a sanitizer sees whoever reads on. */
+/* Parses a block of exact size, so that sanitizers detect reads past its end. */
 static inline int parse_bytes(const struct unwind_arch *arch, const void *bytes, size_t size,
 			      struct user_rules *ret, struct user_rules_error *error)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Answers made by hand are compared; a dump is read back as a stage reads any stream. */
+/* Compares hand-made results; dumps are read back as a stage reads a stream. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -17,7 +17,7 @@
 
 enum {
 	FRAMES = 4,
-	IN_MEMORY = 2, /* images, by how their bytes are had */
+	IN_MEMORY = 2, /* images, by source of their bytes */
 	BY_STATE,
 	BY_BUILD_ID,
 };
@@ -123,7 +123,7 @@ static void test_every_nth_is_due_from_the_first_on(void **state)
 		assert_int_equal(verify_is_due(&verify), i % 3 == 0);
 }
 
-static void test_none_is_due_unless_asked_for(void **state)
+static void test_verification_is_off_by_default(void **state)
 {
 	verify.every = 0;
 	start();
@@ -141,10 +141,10 @@ static void test_the_other_answer_has_room_of_its_own(void **state)
 	assert_ptr_equal(other.process, answer.process);
 	assert_int_equal(other.n_frames_max, FRAMES);
 	assert_ptr_not_equal(other.frames, answer.frames);
-	memset(other.frames, 1, (FRAMES + 1) * sizeof(*other.frames)); /* for ASan to see */
+	memset(other.frames, 1, (FRAMES + 1) * sizeof(*other.frames)); /* for ASan to check */
 }
 
-static void test_equal_answers_are_no_difference(void **state)
+static void test_equal_results_do_not_differ(void **state)
 {
 	start_with_dump();
 	compare();
@@ -164,7 +164,7 @@ static void assert_differs(void)
 	memcpy(other_frames, frames, sizeof(frames));
 }
 
-static void test_whatever_differs_is_a_difference(void **state)
+static void test_any_difference_is_detected(void **state)
 {
 	start();
 	reference.end = WIRE_stack_end_TRUNCATED;
@@ -182,7 +182,7 @@ static void test_whatever_differs_is_a_difference(void **state)
 	assert_int_equal(*verify.n_compared, 6);
 }
 
-static void test_what_is_beyond_the_last_frame_does_not_matter(void **state)
+static void test_frames_past_the_last_are_ignored(void **state)
 {
 	start();
 	other_frames[2].address = 99;
@@ -213,14 +213,14 @@ static void test_a_dump_is_for_its_owner_alone(void **state)
 	assert_int_equal(status.st_mode & 0777, 0600);
 }
 
-/* A dump that is read: what stands in it, and how often. */
+/* Counts of the records of a dump. */
 struct reading {
 	struct wire_reader reader;
 	struct identity identity;
 	struct wire_hello hello;
 	struct stage stage;
 	size_t n[WIRE_TYPE_MAX];
-	uint64_t totals[WIRE_TYPE_MAX]; /* that its end tells */
+	uint64_t totals[WIRE_TYPE_MAX]; /* from its end record */
 	int fd;
 };
 
@@ -271,13 +271,13 @@ static void read_dump(struct reading *reading)
 					 WIRE_OK);
 			if (!reading->n[WIRE_RECORD_hello])
 				assert_int_equal(raw.header->type, WIRE_RECORD_hello);
-			assert_int_equal(reading->n[WIRE_RECORD_end], 0); /* the last one */
+			assert_int_equal(reading->n[WIRE_RECORD_end], 0); /* must be last */
 			reading->n[raw.header->type]++;
 			take(reading, raw.header->type, &view);
 		}
 		assert_int_equal(outcome, WIRE_E_MORE);
 	}
-	assert_int_equal(reading->reader.start, reading->reader.end); /* nothing is left over */
+	assert_int_equal(reading->reader.start, reading->reader.end); /* no bytes left over */
 }
 
 static void reading_deinit(struct reading *reading)
@@ -333,8 +333,8 @@ static void test_a_dump_holds_all_that_a_sample_needs(void **state)
 	}
 }
 
-/* Its bytes, what the image server has found, or its build-id: without them no file is opened. */
-static void test_a_dump_reports_how_images_are_had(void **state)
+/* A file is only opened by its bytes, the image server's report or its build-id. */
+static void test_a_dump_has_the_sources_of_images(void **state)
 {
 	_cleanup_reading_ struct reading reading;
 	const struct image *image;
@@ -355,7 +355,7 @@ static void test_a_dump_reports_how_images_are_had(void **state)
 	assert_true(image->short_id == 0x026a2d6a60ee6b4e);
 }
 
-/* By then nobody serves images at that address, and nobody else is to be asked. */
+/* By the time a dump is read another process may serve that address. */
 static void test_a_dump_names_no_image_server(void **state)
 {
 	_cleanup_reading_ struct reading reading;
@@ -378,7 +378,7 @@ static void test_a_dump_ends_with_its_totals(void **state)
 				 type == WIRE_RECORD_end ? 0 : reading.n[type]);
 }
 
-static void test_the_first_differences_alone_are_written(void **state)
+static void test_only_the_first_differences_are_written(void **state)
 {
 	_cleanup_reading_ struct reading reading;
 
@@ -393,19 +393,19 @@ int main(void)
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(test_every_nth_is_due_from_the_first_on),
-		TEST(test_none_is_due_unless_asked_for),
+		TEST(test_verification_is_off_by_default),
 		TEST(test_the_other_answer_has_room_of_its_own),
-		TEST(test_equal_answers_are_no_difference),
-		TEST(test_whatever_differs_is_a_difference),
-		TEST(test_what_is_beyond_the_last_frame_does_not_matter),
+		TEST(test_equal_results_do_not_differ),
+		TEST(test_any_difference_is_detected),
+		TEST(test_frames_past_the_last_are_ignored),
 		TEST(test_a_dump_that_exists_is_left_alone),
 		TEST(test_a_dump_is_for_its_owner_alone),
 		TEST(test_a_dump_without_a_difference_is_a_stream),
 		TEST(test_a_dump_holds_all_that_a_sample_needs),
-		TEST(test_a_dump_reports_how_images_are_had),
+		TEST(test_a_dump_has_the_sources_of_images),
 		TEST(test_a_dump_names_no_image_server),
 		TEST(test_a_dump_ends_with_its_totals),
-		TEST(test_the_first_differences_alone_are_written),
+		TEST(test_only_the_first_differences_are_written),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* For tests: a stream's processes and images, filled in by hand, and the tables of them. */
+/* For tests: hand-made processes, images and tables of a stream. */
 #pragma once
 
 #include "common/elf/test-elf-made.h"
@@ -11,7 +11,7 @@ struct world {
 	struct test_stream stream;
 	struct identity identity;
 	struct elf_cache files;
-	struct table_cache cache; /* none, unless a test opens it */
+	struct table_cache cache; /* disabled unless a test opens it */
 	struct table_store tables;
 	uint32_t n_mappings;
 };
@@ -81,7 +81,7 @@ static inline struct image *add_image(struct world *world, uint64_t number,
 	return image_table_find(&world->identity.images, number);
 }
 
-/* An image whose bytes are in the stream. */
+/* Adds an image whose bytes are in the stream. */
 static inline struct image *add_bytes(struct world *world, uint64_t number, const void *bytes,
 				      size_t size)
 {

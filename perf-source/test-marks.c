@@ -69,7 +69,7 @@ static void expect_none(const char *datagram)
 	assert_false(marks_parse(copy, &mark));
 }
 
-static void test_what_a_datagram_says(void **state)
+static void test_datagrams_are_parsed(void **state)
 {
 	expect("deploy", "deploy", "", 0);
 	expect("deploy\n", "deploy", "", 0);
@@ -134,7 +134,7 @@ static void test_marks_have_their_own_time_and_come_in_order(void **state)
 	assert_int_equal(n, 100);
 }
 
-static void test_those_that_nobody_takes_are_counted(void **state)
+static void test_dropped_marks_are_counted(void **state)
 {
 	int fd = connected();
 
@@ -148,7 +148,7 @@ static void test_those_that_nobody_takes_are_counted(void **state)
 	assert_int_equal(marks.n_refused, 7);
 }
 
-/* A datagram with descriptors of ours: as many as the kernel lets go along (unix(7)). */
+/* Sends a datagram with as many descriptors as the kernel allows (unix(7)). */
 static void send_descriptors(int to, int fd)
 {
 	enum { N = 253 };
@@ -166,8 +166,8 @@ static void send_descriptors(int to, int fd)
 	assert_int_equal(sendmsg(to, &message, 0), 7);
 }
 
-/* The other end of a pipe whose end was sent along sees that nobody keeps it. */
-static void test_descriptors_that_come_along_are_not_kept(void **state)
+/* End of file on the pipe shows that no descriptor of its other end was kept. */
+static void test_attached_descriptors_are_closed(void **state)
 {
 	int fd = connected(), ends[2];
 	char byte;
@@ -179,13 +179,13 @@ static void test_descriptors_that_come_along_are_not_kept(void **state)
 	close(fd);
 	close(ends[1]);
 	marks_stop(&marks);
-	assert_int_equal(marks.n, 20); /* the marks themselves hold, with their sender */
+	assert_int_equal(marks.n, 20); /* the marks are kept, with their sender */
 	assert_int_equal(marks.waiting[0].pid, getpid());
 	assert_int_equal(read(ends[0], &byte, 1), 0);
 	close(ends[0]);
 }
 
-static void test_a_path_that_is_there_is_left_alone(void **state)
+static void test_an_existing_path_is_left_alone(void **state)
 {
 	struct marks others;
 
@@ -200,11 +200,11 @@ static void test_a_path_that_is_there_is_left_alone(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_what_a_datagram_says),
+		TEST(test_datagrams_are_parsed),
 		TEST(test_marks_have_their_own_time_and_come_in_order),
-		TEST(test_those_that_nobody_takes_are_counted),
-		TEST(test_descriptors_that_come_along_are_not_kept),
-		TEST(test_a_path_that_is_there_is_left_alone),
+		TEST(test_dropped_marks_are_counted),
+		TEST(test_attached_descriptors_are_closed),
+		TEST(test_an_existing_path_is_left_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Hostile files of perf. An input is such a file, or what came through a pipe; the whole stage
- * replays it, and what it writes has to be a stream.
+ * Hostile perf.data files and pipes: the whole stage replays each input and must write a valid
+ * stream.
  */
 #include "perfdata-source/replay.h"
 #include "tests/fuzz/fuzz-stream.h"

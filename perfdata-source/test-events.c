@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What events the attributes of a perf.data file are, and what they are called. */
+/* Events and their titles from the attributes of a perf.data file. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,7 +28,7 @@ static void test_attrs_of_other_sizes(void **state)
 		assert_int_equal(event->layout.sample_type, make_attr(0).sample_type);
 		assert_int_equal(event->layout.read_format, PERF_FORMAT_ID);
 		assert_true(event->layout.sample_id_all);
-		/* Kernels that had 64 bytes had neither. */
+		/* A 64-byte attr has neither field. */
 		assert_int_equal(event->layout.register_mask, sizes[i] < 96 ? 0 : 0xff0fff);
 		assert_int_equal(event->stack_size, sizes[i] < 96 ? 0 : 4096);
 		assert_true(input.is_seekable);
@@ -57,7 +57,7 @@ static void test_attrs_of_impossible_sizes(void **state)
 	}
 }
 
-static void test_several_attrs_are_emitted_apart_by_their_ids(void **state)
+static void test_several_attrs_are_distinguished_by_ids(void **state)
 {
 	begin_file(136, 5);
 	assert_int_equal(read_file(), 0);
@@ -68,12 +68,12 @@ static void test_several_attrs_are_emitted_apart_by_their_ids(void **state)
 		assert_ptr_equal(event_of(2000 + i), &header.events.list[i]);
 	}
 	assert_null(event_of(3000));
-	assert_ptr_equal(event_of(0), &header.events.list[0]); /* made up by perf */
+	assert_ptr_equal(event_of(0), &header.events.list[0]); /* synthesized by perf */
 	close_file();
 }
 
-/* An id tells nothing that is not known anyway. */
-static void test_of_one_attr_everything_is(void **state)
+/* With one attr ids are irrelevant. */
+static void test_a_single_attr_owns_all_records(void **state)
 {
 	begin_file(136, 1);
 	assert_int_equal(read_file(), 0);
@@ -107,7 +107,7 @@ static void set_type(size_t i, uint32_t type, uint64_t config)
 	set_word(at + offsetof(struct perf_event_attr, config), config);
 }
 
-/* perf record -a opens an event that is never sampled. */
+/* perf record -a also opens a dummy event, which is never sampled. */
 static void test_the_dummy_event_has_no_samples(void **state)
 {
 	begin_file(136, 2);
@@ -121,7 +121,7 @@ static void test_the_dummy_event_has_no_samples(void **state)
 	close_file();
 }
 
-/* perf on aarch64 asks for VG, too, with SVE. */
+/* On aarch64 with SVE perf also records VG. */
 static void test_registers_are_those_of_the_machine(void **state)
 {
 	const struct event *event = &header.events.list[0];
@@ -134,7 +134,7 @@ static void test_registers_are_those_of_the_machine(void **state)
 	assert_true(event->has_registers);
 	assert_int_equal(event->register_at[32], 32);
 	events_settle(&header.events, &arch_x86_64);
-	assert_true(event->has_registers); /* as that one's bits are among these */
+	assert_true(event->has_registers); /* these bits include x86-64's */
 	assert_int_equal(event->register_at[16], 23);
 	close_file();
 	begin_file(136, 1);
@@ -146,7 +146,7 @@ static void test_registers_are_those_of_the_machine(void **state)
 	close_file();
 }
 
-/* perf record -e dummy: nothing else was asked for. */
+/* perf record -e dummy: the only event recorded. */
 static void test_a_dummy_alone_is_the_event(void **state)
 {
 	begin_file(136, 1);
@@ -158,7 +158,7 @@ static void test_a_dummy_alone_is_the_event(void **state)
 	close_file();
 }
 
-/* The feature EVENT_DESC of those attrs, with these names. */
+/* The feature EVENT_DESC for these attrs, with these names. */
 static size_t describe(uint8_t *ret, size_t n, const char *const names[])
 {
 	const uint32_t head[] = { n, 136 };
@@ -195,12 +195,12 @@ static void test_names(void **state)
 	assert_int_equal(header.n_skipped, 0);
 	assert_int_equal(header.events.n_numbers, 3);
 	assert_title(0, "cpu-clock:u");
-	assert_title(1, "cpu-clock"); /* by what it counts */
+	assert_title(1, "cpu-clock"); /* named by what it counts */
 	assert_title(2, "sched:\\u{1b}[1m\\u{9}switch");
 	close_file();
 }
 
-static void test_names_of_other_events_are_not_believed(void **state)
+static void test_names_of_other_events_are_ignored(void **state)
 {
 	begin_file(136, 2);
 	put_names(2, (const char *const[]){ "a", "b" });
@@ -223,13 +223,13 @@ static void test_damaged_names(void **state)
 	assert_int_equal(read_file(), 0);
 	assert_true(events_take_names(&header.events, bytes, size));
 	for (size_t cut = 0; cut < size; cut++) {
-		uint8_t *part = malloc(cut + 1); /* of that size, for the sanitizer */
+		uint8_t *part = malloc(cut + 1); /* exact size, for sanitizers */
 
 		memcpy(part, bytes, cut);
 		assert_false(events_take_names(&header.events, part, cut));
 		free(part);
 	}
-	for (size_t at = 0; at < size; at++) { /* whatever comes of it */
+	for (size_t at = 0; at < size; at++) { /* any outcome is allowed */
 		bytes[at] ^= 0xff;
 		events_take_names(&header.events, bytes, size);
 		bytes[at] ^= 0xff;
@@ -237,7 +237,7 @@ static void test_damaged_names(void **state)
 	close_file();
 }
 
-/* The kernel takes the number of a PMU in the upper half of `config`. */
+/* The upper half of `config` is a PMU number. */
 static void test_cycles_of_several_pmus_are_one(void **state)
 {
 	static const char *const names[] = { "cpu_atom/cycles/P", "cpu_core/cycles/P",
@@ -259,7 +259,7 @@ static void test_cycles_of_several_pmus_are_one(void **state)
 	close_file();
 }
 
-/* As far as that without names: a recording that was killed. */
+/* A recording that was killed has no names. */
 static void test_cycles_of_several_pmus_without_names(void **state)
 {
 	begin_file(136, 3);
@@ -274,7 +274,7 @@ static void test_cycles_of_several_pmus_without_names(void **state)
 	close_file();
 }
 
-/* Events that only a PMU knows have its type. */
+/* Events specific to a PMU have that PMU's type. */
 static void test_named_events_of_several_pmus_are_one(void **state)
 {
 	static const char *const names[] = { "cpu_core/mem-loads/u", "cpu_atom/mem-loads/u",
@@ -293,11 +293,11 @@ static void test_named_events_of_several_pmus_are_one(void **state)
 	assert_title(0, "mem-loads:u");
 	assert_title(1, "ibs_op//");
 	assert_title(2, "ibs_fetch//");
-	assert_title(3, "cpu_core/other/"); /* of one PMU alone */
+	assert_title(3, "cpu_core/other/"); /* of only one PMU */
 	close_file();
 }
 
-/* perf record -e cycles -e cycles, and one PMU that has it only once. */
+/* perf record -e cycles -e cycles, with one PMU that has it only once. */
 static void test_the_same_event_twice_is_two(void **state)
 {
 	begin_file(136, 5);
@@ -314,7 +314,7 @@ static void test_the_same_event_twice_is_two(void **state)
 	close_file();
 }
 
-/* Records that tell no id are those of the first event. */
+/* Records without id belong to the first event. */
 static void test_records_without_ids(void **state)
 {
 	const struct {
@@ -354,14 +354,14 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_attrs_of_other_sizes),
 		cmocka_unit_test(test_attrs_of_impossible_sizes),
-		cmocka_unit_test(test_several_attrs_are_emitted_apart_by_their_ids),
-		cmocka_unit_test(test_of_one_attr_everything_is),
+		cmocka_unit_test(test_several_attrs_are_distinguished_by_ids),
+		cmocka_unit_test(test_a_single_attr_owns_all_records),
 		cmocka_unit_test(test_no_attrs_at_all),
 		cmocka_unit_test(test_the_dummy_event_has_no_samples),
 		cmocka_unit_test(test_registers_are_those_of_the_machine),
 		cmocka_unit_test(test_a_dummy_alone_is_the_event),
 		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_names_of_other_events_are_not_believed),
+		cmocka_unit_test(test_names_of_other_events_are_ignored),
 		cmocka_unit_test(test_damaged_names),
 		cmocka_unit_test(test_cycles_of_several_pmus_are_one),
 		cmocka_unit_test(test_cycles_of_several_pmus_without_names),

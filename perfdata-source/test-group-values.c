@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What members of groups have counted since the sample before. */
+/* What members of groups have counted since the previous sample. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,7 +39,7 @@ static void test_differences(void **state)
 {
 	assert_int_equal(take(TID, ID, 10), 10);
 	assert_int_equal(take(TID, OTHER_ID, 3), 3);
-	assert_int_equal(take(OTHER_TID, ID, 15), 5); /* of one CPU, whoever runs there */
+	assert_int_equal(take(OTHER_TID, ID, 15), 5); /* per CPU, whichever thread runs there */
 	assert_int_equal(take(TID, ID, 15), 0);
 	assert_int_equal(take(TID, ID, UINT64_MAX), UINT64_MAX - 15);
 	assert_int_equal(values.n_refused, 0);

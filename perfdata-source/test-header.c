@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Heads of perf.data files, and of pipes: their features, their build-ids, and what is damaged. */
+/* Headers of perf.data files and pipes: features, build-ids, and damaged data. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,13 +15,13 @@
 #include "perfdata-source/test-perf-file.h"
 
 enum {
-	BUILD_ID_AT = 12,    /* in a record of build-ids, behind header and pid */
+	BUILD_ID_AT = 12,    /* in a build-id record, after header and pid */
 	BUILD_ID_FIXED = 36, /* the path follows */
 	MISC_SIZE = 1 << 15, /* PERF_RECORD_MISC_BUILD_ID_SIZE */
 	HEADER_LAST = 256,
 };
 
-/* perf writes texts behind their sizes, filled up with zeros. */
+/* A text as perf writes it: its size first, padded with zeros. */
 struct text {
 	uint32_t size;
 	char text[64];
@@ -59,7 +59,7 @@ static void test_features(void **state)
 	close_file();
 }
 
-/* perf writes all bits where samples have no time. */
+/* perf writes all ones if samples have no time. */
 static void test_no_time_of_a_first_sample(void **state)
 {
 	static const uint64_t times[] = { UINT64_MAX, 0 };
@@ -97,7 +97,7 @@ static void test_only_zstd_is_zstd(void **state)
 	close_file();
 }
 
-/* Whatever is wrong with the first of three, the others are there. */
+/* Damage to the first of three features must not affect the others. */
 static void assert_others_are_read(void)
 {
 	assert_int_equal(read_file(), 0);
@@ -153,7 +153,7 @@ static void test_a_feature_outside_the_file_is_skipped(void **state)
 		}
 }
 
-static void test_a_table_of_features_that_is_cut_is_counted(void **state)
+static void test_a_truncated_feature_table_is_counted(void **state)
 {
 	size_t table_at = put_three(&host, sizeof(host));
 
@@ -177,7 +177,7 @@ static void test_a_long_text_is_cut(void **state)
 	close_file();
 }
 
-/* A record of build-ids as perf writes it: with a size where it is new enough. */
+/* A build-id record as perf writes it; new versions include a size. */
 static size_t make_build_id(uint8_t *at, uint16_t misc, uint8_t id_size, const char *path)
 {
 	size_t size = BUILD_ID_FIXED + ((strlen(path) + 8) & ~7UL);
@@ -233,7 +233,7 @@ static void test_build_ids_with_and_without_a_size(void **state)
 	close_file();
 }
 
-/* The size of a record leads to the next one. */
+/* A record's size locates the next record. */
 static void test_damaged_build_ids_leave_those_before_them(void **state)
 {
 	static const uint16_t sizes[] = { 0, 7, 35, 36, 45, UINT16_MAX };
@@ -252,7 +252,7 @@ static void test_damaged_build_ids_leave_those_before_them(void **state)
 	}
 }
 
-/* Nothing ends its path but the record. */
+/* Its path is only terminated by the end of the record. */
 static void test_a_path_without_an_end(void **state)
 {
 	uint8_t bytes[64];
@@ -282,12 +282,12 @@ static void test_many_build_ids(void **state)
 	close_file();
 }
 
-static void test_what_is_no_file_of_perf(void **state)
+static void test_other_files_are_refused(void **state)
 {
 	begin_file(136, 1);
 	memcpy(file, "2ELIFREP", 8);
 	assert_outcome(PERFDATA_E_BYTE_ORDER);
-	memcpy(file, "PERFFILE", 8); /* of 2009 */
+	memcpy(file, "PERFFILE", 8); /* perf.data format of 2009 */
 	assert_outcome(PERFDATA_E_NOT_PERF);
 	memcpy(file, "PERFILE3", 8);
 	assert_outcome(PERFDATA_E_NOT_PERF);
@@ -316,7 +316,7 @@ static void test_every_truncation_of_the_head(void **state)
 		assert_int_equal(read_part(size), PERFDATA_E_CUT);
 		close_file();
 	}
-	for (size_t size = data_at; size < file_size; size++) { /* what there is can be read */
+	for (size_t size = data_at; size < file_size; size++) { /* what is present can be read */
 		assert_int_equal(read_part(size), 0);
 		assert_int_equal(header.events.n, 1);
 		assert_true(header.n_skipped > 0);
@@ -334,7 +334,7 @@ static void test_sections_outside_of_the_file(void **state)
 		assert_outcome(PERFDATA_E_CUT);
 
 		begin_file(136, 1);
-		set_word(32, wrong[i]); /* more attrs than there are, and zeros are none */
+		set_word(32, wrong[i]); /* size of attrs; all-zero attrs are not counted */
 		assert_true(read_file() > 0);
 		close_file();
 
@@ -360,7 +360,7 @@ static void test_sections_outside_of_the_file(void **state)
 	assert_outcome(PERFDATA_E_DAMAGED);
 }
 
-/* The records of a recording that was killed go up to the end of the file. */
+/* After a killed recording the data section extends to the end of the file. */
 static void test_a_recording_that_was_killed(void **state)
 {
 	const void *bytes;
@@ -385,7 +385,7 @@ static void test_more_events_than_there_may_be(void **state)
 	assert_outcome(PERFDATA_E_TOO_MANY_EVENTS);
 }
 
-/* Of each bit by itself: an outcome, whichever, and nothing beyond the file. */
+/* Flips each bit: any outcome is allowed, but no read outside of the file. */
 static void test_every_flipped_bit(void **state)
 {
 	size_t size;
@@ -403,7 +403,7 @@ static void test_every_flipped_bit(void **state)
 	}
 }
 
-/* A pipe of these bytes; a file cannot be read from one. */
+/* Reads a pipe of these bytes; the file format cannot be read from a pipe. */
 static int read_pipe(void)
 {
 	char path[64];
@@ -426,10 +426,10 @@ static void test_the_head_of_a_pipe(void **state)
 	set_word(8, 16);
 	assert_int_equal(read_pipe(), 0);
 	assert_true(header.is_pipe);
-	assert_int_equal(input_take(&input, 1, &bytes), 0); /* the first record follows at once */
+	assert_int_equal(input_take(&input, 1, &bytes), 0); /* the first record follows */
 	assert_int_equal(*(const uint8_t *)bytes, file[16]);
 	close_file();
-	assert_int_equal(read_file(), 0); /* the same, kept in a file */
+	assert_int_equal(read_file(), 0); /* the same bytes in a file */
 	assert_true(header.is_pipe);
 	close_file();
 }
@@ -444,7 +444,7 @@ static void test_a_file_that_comes_through_a_pipe(void **state)
 	close_file();
 }
 
-/* A record of exactly `size` bytes, for the sanitizer. */
+/* A record of exactly `size` bytes, for sanitizers. */
 static struct perf_event_header *make_record(const void *payload, size_t size)
 {
 	struct perf_event_header *record = malloc(sizeof(*record) + size);
@@ -495,7 +495,7 @@ static void test_attrs_of_a_pipe(void **state)
 
 	payload.attr.size = 64;
 	assert_int_equal(take_attr(&payload, 64), 0);
-	payload.attr.size = 0; /* which means 64 */
+	payload.attr.size = 0; /* 0 means 64 */
 	assert_int_equal(take_attr(&payload, 64), 0);
 	assert_int_equal(take_attr(&payload, 63), PERFDATA_E_DAMAGED);
 	payload.attr.size = 63;
@@ -517,13 +517,13 @@ static void test_features_of_a_pipe(void **state)
 	memset(&header, 0, sizeof(header));
 	events_init(&header.events);
 	take_feature(FEATURE_HOSTNAME, &host, sizeof(host));
-	take_feature(FEATURE_ARCH, &arch, 30); /* cut */
+	take_feature(FEATURE_ARCH, &arch, 30); /* truncated */
 	take_feature(HEADER_LAST, "", 0);
 	take_feature(UINT64_MAX, "", 0);
 	assert_string_equal(header.host, "elsewhere.example");
 	assert_string_equal(header.arch, "");
 	for (size_t i = 0; i < 8; i++) {
-		record = make_record(bytes, i); /* too short to tell which one */
+		record = make_record(bytes, i); /* too short for a feature number */
 		header_take_feature(&header, record);
 		free(record);
 	}
@@ -548,13 +548,13 @@ int main(void)
 		cmocka_unit_test(test_only_zstd_is_zstd),
 		cmocka_unit_test(test_a_damaged_feature_does_not_stop_the_others),
 		cmocka_unit_test(test_a_feature_outside_the_file_is_skipped),
-		cmocka_unit_test(test_a_table_of_features_that_is_cut_is_counted),
+		cmocka_unit_test(test_a_truncated_feature_table_is_counted),
 		cmocka_unit_test(test_a_long_text_is_cut),
 		cmocka_unit_test(test_build_ids_with_and_without_a_size),
 		cmocka_unit_test(test_damaged_build_ids_leave_those_before_them),
 		cmocka_unit_test(test_a_path_without_an_end),
 		cmocka_unit_test(test_many_build_ids),
-		cmocka_unit_test(test_what_is_no_file_of_perf),
+		cmocka_unit_test(test_other_files_are_refused),
 		cmocka_unit_test(test_sizes_of_the_header),
 		cmocka_unit_test(test_every_truncation_of_the_head),
 		cmocka_unit_test(test_sections_outside_of_the_file),

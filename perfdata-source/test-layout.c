@@ -19,7 +19,7 @@ enum {
 	N_REGISTERS = 3,
 	N_CHAIN = 4,
 	N_BRANCHES = 2,
-	N_MEMBERS = 3, /* of a group */
+	N_MEMBERS = 3, /* in a group */
 	STACK_SIZE = 64,
 	STACK_FILLED = 40,
 };
@@ -32,7 +32,7 @@ enum {
 	 PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW | PERF_SAMPLE_BRANCH_STACK |                      \
 	 PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)
 
-/* A record as it is put together, word by word. */
+/* A record assembled word by word. */
 struct builder {
 	uint64_t words[WORDS_MAX];
 	size_t n;
@@ -71,7 +71,7 @@ static void put_read(uint64_t format)
 	put_many(0x910, (is_group ? N_MEMBERS : 1) * n_values);
 }
 
-/* Four bytes of size in front: the kernel fills up to the next word. */
+/* Raw data begin with four bytes of size; the kernel pads them to whole words. */
 static void put_raw(void)
 {
 	put(20 | (uint64_t)0xaaaaaaaa << 32);
@@ -88,7 +88,7 @@ static void put_branches(uint64_t branch_type)
 		put_many(0xb80, N_BRANCHES);
 }
 
-/* A sample as perf_event_output_sample() of the kernel writes it. */
+/* A sample as the kernel's perf_event_output_sample() writes it. */
 static const struct perf_event_header *build(const struct layout *layout)
 {
 	uint64_t type = layout->sample_type;
@@ -211,8 +211,8 @@ static void test_every_read_format(void **state)
 		assert_parsed(&layout);
 }
 
-/* perf asks for WEIGHT, DATA_SRC and others, which stand behind the stack. */
-static void test_what_is_behind_the_stack_is_passed_over(void **state)
+/* perf records WEIGHT, DATA_SRC and others, which follow the stack. */
+static void test_fields_after_the_stack_are_skipped(void **state)
 {
 	struct layout layout = layout_of(ALL_TYPES);
 	struct parsed_sample sample;
@@ -240,7 +240,7 @@ static void test_abi_0_has_no_registers(void **state)
 	assert_int_equal(sample.stack_size, 8);
 }
 
-/* The kernel writes no dyn_size behind a stack of no bytes. */
+/* The kernel writes no dyn_size after an empty stack. */
 static void test_a_stack_of_no_bytes(void **state)
 {
 	struct layout layout = layout_of(PERF_SAMPLE_STACK_USER);
@@ -253,7 +253,7 @@ static void test_a_stack_of_no_bytes(void **state)
 	assert_int_equal(sample.stack_size, 0);
 }
 
-static void test_no_more_stack_is_emitted_than_there_is(void **state)
+static void test_the_stack_is_bounded_by_its_valid_size(void **state)
 {
 	static const uint64_t filled[] = { 0, 1, 63, 64, 65, 4096, 1ULL << 32, UINT64_MAX };
 	struct layout layout = layout_of(PERF_SAMPLE_STACK_USER);
@@ -269,7 +269,7 @@ static void test_no_more_stack_is_emitted_than_there_is(void **state)
 	}
 }
 
-/* Whatever else the group tells; without their ids nobody knows whose the values are. */
+/* For all read formats; without ids the values cannot be assigned to events. */
 static void test_the_values_of_a_group(void **state)
 {
 	for (uint64_t format = 0; format < 1 << 5; format++) {
@@ -290,7 +290,7 @@ static void test_the_values_of_a_group(void **state)
 	}
 }
 
-/* Numbers that overflow when they are multiplied, or that no record can hold. */
+/* Counts that overflow when multiplied, or that no record can hold. */
 static void test_counts_beyond_the_record_are_refused(void **state)
 {
 	static const uint64_t huge[] = { 5,	     8191,	 65535,	     65536,
@@ -320,7 +320,7 @@ static bool is_inside(const struct perf_event_header *header, const uint8_t *at,
 	return !at || (at >= begin && at <= end && size <= (uint64_t)(end - at));
 }
 
-/* Parses a block of exactly `size` bytes, so that a sanitizer sees who leaves it. */
+/* Parses a block of exactly `size` bytes, so that sanitizers detect reads past its end. */
 static bool parse_block(const struct layout *layout, const void *bytes, size_t size)
 {
 	struct perf_event_header *header = malloc(size);
@@ -386,7 +386,7 @@ static void test_a_record_shorter_than_its_header_is_refused(void **state)
 	}
 }
 
-/* A record with `n_before` words of its own and what sample_id_all puts behind them. */
+/* A record with `n_before` words of its own, followed by what sample_id_all adds. */
 static const struct perf_event_header *build_other(uint64_t type, size_t n_before)
 {
 	builder.n = 1;
@@ -411,7 +411,7 @@ static uint64_t identifying_type(unsigned combination)
 	static const uint64_t bits[] = { PERF_SAMPLE_TID, PERF_SAMPLE_TIME,
 					 PERF_SAMPLE_ID,  PERF_SAMPLE_STREAM_ID,
 					 PERF_SAMPLE_CPU, PERF_SAMPLE_IDENTIFIER };
-	uint64_t type = PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN; /* are not told here */
+	uint64_t type = PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN; /* not in a sample_id */
 
 	for (int i = 0; i < 6; i++)
 		type |= combination >> i & 1 ? bits[i] : 0;
@@ -439,7 +439,7 @@ static void test_the_id_of_other_records_in_all_combinations(void **state)
 	}
 }
 
-/* Old bytes of the ring lie behind what is told of kernel code; see record_end(). */
+/* Stale bytes of the ring may follow kernel code records; see record_end(). */
 static void test_the_id_of_kernel_code_in_all_combinations(void **state)
 {
 	static const uint64_t own[] = { 0xffffffffc0000000, 0x40, 'n' };
@@ -499,7 +499,7 @@ static void test_without_sample_id_all_there_is_no_id(void **state)
 	assert_int_equal(id.time, 0);
 }
 
-static void test_whom_a_record_belongs_to_in_all_combinations(void **state)
+static void test_a_records_owner_in_all_combinations(void **state)
 {
 	for (unsigned combination = 0; combination < 256; combination++) {
 		uint64_t type = identifying_type(combination & 63), id = 0;
@@ -524,10 +524,10 @@ int main(void)
 		cmocka_unit_test(test_each_part_alone_and_each_one_missing),
 		cmocka_unit_test(test_many_parts_together),
 		cmocka_unit_test(test_every_read_format),
-		cmocka_unit_test(test_what_is_behind_the_stack_is_passed_over),
+		cmocka_unit_test(test_fields_after_the_stack_are_skipped),
 		cmocka_unit_test(test_abi_0_has_no_registers),
 		cmocka_unit_test(test_a_stack_of_no_bytes),
-		cmocka_unit_test(test_no_more_stack_is_emitted_than_there_is),
+		cmocka_unit_test(test_the_stack_is_bounded_by_its_valid_size),
 		cmocka_unit_test(test_the_values_of_a_group),
 		cmocka_unit_test(test_counts_beyond_the_record_are_refused),
 		cmocka_unit_test(test_every_truncation_is_refused),
@@ -537,7 +537,7 @@ int main(void)
 		cmocka_unit_test(test_the_id_of_kernel_code_in_all_combinations),
 		cmocka_unit_test(test_a_record_too_short_for_its_id_is_refused),
 		cmocka_unit_test(test_without_sample_id_all_there_is_no_id),
-		cmocka_unit_test(test_whom_a_record_belongs_to_in_all_combinations),
+		cmocka_unit_test(test_a_records_owner_in_all_combinations),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

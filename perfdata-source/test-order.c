@@ -12,8 +12,8 @@
 
 enum { RECORDS = 5000 };
 
-/* A round may have had nothing; for the sanitizer. */
-static void test_nothing_waits(void **state)
+/* A round without records, for sanitizers. */
+static void test_an_empty_round(void **state)
 {
 	struct order order = { 0 };
 
@@ -24,7 +24,7 @@ static void test_nothing_waits(void **state)
 	order_deinit(&order);
 }
 
-/* A record without a sample; its number is in its bytes. */
+/* A record without time in its bytes, which hold its number. */
 static void add(struct order *order, uint64_t time, uint64_t number)
 {
 	const struct {
@@ -45,7 +45,7 @@ static uint64_t number_of(const struct ordered *record)
 	return layout_word((const uint8_t *)(record->bytes + 1), 0);
 }
 
-static void test_what_waits_comes_in_the_order_of_times(void **state)
+static void test_queued_records_are_sorted_by_time(void **state)
 {
 	struct order order = { 0 };
 	uint32_t random = 1;
@@ -63,7 +63,7 @@ static void test_what_waits_comes_in_the_order_of_times(void **state)
 	order_deinit(&order);
 }
 
-/* An exec's mappings all have the time of one tick: the later one replaces the earlier. */
+/* An exec's mappings all have the time of one tick; the later one replaces the earlier. */
 static void test_equal_times_keep_their_order(void **state)
 {
 	struct order order = { 0 };
@@ -96,8 +96,8 @@ static void test_equal_times_keep_the_order_of_arrival(void **state)
 	order_deinit(&order);
 }
 
-/* What is older than the newest record of the round before will not come any more. */
-static void test_a_round_lets_go_what_the_round_before_had(void **state)
+/* Records older than the newest of the previous round can no longer arrive. */
+static void test_a_round_releases_the_previous_rounds_records(void **state)
 {
 	struct order order = { 0 };
 
@@ -106,20 +106,20 @@ static void test_a_round_lets_go_what_the_round_before_had(void **state)
 	assert_int_equal(order_end_round(&order), 0);
 	assert_int_equal(order_sort(&order, 0), 0);
 	add(&order, 50, 2);
-	add(&order, 20, 3); /* of another ring, late */
+	add(&order, 20, 3); /* late, from another ring */
 	assert_int_equal(order_end_round(&order), 30);
 	assert_int_equal(order_sort(&order, 30), 3);
 	assert_int_equal(number_of(&order.list[0]), 1);
 	assert_int_equal(number_of(&order.list[1]), 3);
 	assert_int_equal(number_of(&order.list[2]), 0);
 	order_drop(&order, 3);
-	assert_int_equal(order_end_round(&order), 50); /* a round of nothing */
+	assert_int_equal(order_end_round(&order), 50); /* an empty round */
 	assert_int_equal(order_sort(&order, 50), 1);
 	order_deinit(&order);
 }
 
-/* What perf has made up at its start, and files without PERF_SAMPLE_TIME. */
-static void test_records_without_time_come_first_as_they_came(void **state)
+/* Records that perf synthesizes at its start, and files without PERF_SAMPLE_TIME. */
+static void test_records_without_time_come_first_in_order(void **state)
 {
 	struct order order = { 0 };
 
@@ -132,7 +132,7 @@ static void test_records_without_time_come_first_as_they_came(void **state)
 	order_deinit(&order);
 }
 
-static void test_too_many_bytes_let_the_older_half_go(void **state)
+static void test_too_many_bytes_release_the_older_half(void **state)
 {
 	static const struct perf_event_header bytes = { PERF_RECORD_SAMPLE, 0, 8 };
 	struct ordered record = { .bytes = &bytes, .size = UINT16_MAX };
@@ -153,8 +153,8 @@ static void test_too_many_bytes_let_the_older_half_go(void **state)
 	order_deinit(&order);
 }
 
-/* All of one time: there is no older half, and none may stay for ever. */
-static void test_too_many_bytes_of_one_time_all_go(void **state)
+/* With a single time there is no older half, but the records must not be kept forever. */
+static void test_too_many_bytes_of_one_time_are_released(void **state)
 {
 	static const struct perf_event_header bytes = { PERF_RECORD_SAMPLE, 0, 8 };
 	struct ordered record = { .bytes = &bytes, .size = ORDER_BYTES_MAX / 2, .time = 7 };
@@ -194,7 +194,7 @@ static void test_a_copy_points_into_itself(void **state)
 	order_deinit(&order);
 }
 
-static void test_bytes_that_last_are_not_copied(void **state)
+static void test_lasting_bytes_are_not_copied(void **state)
 {
 	static const struct perf_event_header bytes = { PERF_RECORD_SAMPLE, 0, 8 };
 	struct ordered record = { .size = 8, .bytes = &bytes };
@@ -209,16 +209,16 @@ static void test_bytes_that_last_are_not_copied(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_nothing_waits),
-		cmocka_unit_test(test_what_waits_comes_in_the_order_of_times),
+		cmocka_unit_test(test_an_empty_round),
+		cmocka_unit_test(test_queued_records_are_sorted_by_time),
 		cmocka_unit_test(test_equal_times_keep_their_order),
 		cmocka_unit_test(test_equal_times_keep_the_order_of_arrival),
-		cmocka_unit_test(test_a_round_lets_go_what_the_round_before_had),
-		cmocka_unit_test(test_records_without_time_come_first_as_they_came),
-		cmocka_unit_test(test_too_many_bytes_let_the_older_half_go),
-		cmocka_unit_test(test_too_many_bytes_of_one_time_all_go),
+		cmocka_unit_test(test_a_round_releases_the_previous_rounds_records),
+		cmocka_unit_test(test_records_without_time_come_first_in_order),
+		cmocka_unit_test(test_too_many_bytes_release_the_older_half),
+		cmocka_unit_test(test_too_many_bytes_of_one_time_are_released),
 		cmocka_unit_test(test_a_copy_points_into_itself),
-		cmocka_unit_test(test_bytes_that_last_are_not_copied),
+		cmocka_unit_test(test_lasting_bytes_are_not_copied),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* For tests: a perf.data file that is put together by hand, and what is read of its head. */
+/* For tests: assembles a perf.data file and reads its header. */
 #pragma once
 
 #include <setjmp.h>
@@ -23,7 +23,7 @@ enum {
 	DATA_SIZE = 32,
 };
 
-/* A file as it is put together: header, attrs, ids, data, table of features, features. */
+/* The file: header, attrs, ids, data, feature table, features. */
 static uint8_t file[FILE_MAX];
 static size_t file_size;
 
@@ -44,7 +44,7 @@ static inline void set_word(size_t at, uint64_t word)
 	memcpy(file + at, &word, sizeof(word));
 }
 
-/* An attr that tells its number in everything that is kept of it. */
+/* An attr with its number in every field that is kept. */
 static inline struct perf_event_attr make_attr(uint64_t number)
 {
 	return (struct perf_event_attr){
@@ -61,7 +61,7 @@ static inline struct perf_event_attr make_attr(uint64_t number)
 	};
 }
 
-/* Header and attrs of `attr_size` bytes each, every one with two ids; data. */
+/* Header, `n_attrs` attrs of `attr_size` bytes with two ids each, and data. */
 static inline void begin_file(uint64_t attr_size, uint64_t n_attrs)
 {
 	uint64_t entry_size = attr_size + sizeof(struct section);
@@ -78,7 +78,7 @@ static inline void begin_file(uint64_t attr_size, uint64_t n_attrs)
 		size_t at = ATTRS_AT + i * entry_size;
 		uint64_t ids[] = { 1000 + i, 2000 + i };
 
-		memset(file + at, 0xff, attr_size); /* what a newer kernel may have */
+		memset(file + at, 0xff, attr_size); /* fields of a newer kernel */
 		memcpy(file + at, &attr, attr_size < sizeof(attr) ? attr_size : sizeof(attr));
 		set_word(at + attr_size, put(ids, sizeof(ids)));
 		set_word(at + attr_size + 8, sizeof(ids));
@@ -94,7 +94,7 @@ struct feature {
 	size_t size;
 };
 
-/* Their ids must rise. */
+/* Feature numbers must ascend. */
 static inline void put_features(const struct feature *features, size_t n)
 {
 	size_t table_at = file_size;
@@ -110,7 +110,7 @@ static inline void put_features(const struct feature *features, size_t n)
 static struct perf_header header;
 static struct input input;
 
-/* Reads the first `size` bytes of the file; the outcome. */
+/* Reads the first `size` bytes of the file; returns the outcome. */
 static inline int read_part(size_t size)
 {
 	char path[64];
@@ -143,7 +143,7 @@ static inline void assert_outcome(int outcome)
 
 static inline const struct event *event_of(uint64_t id)
 {
-	/* A sample of make_attr(): ip, tid, id. */
+	/* A sample with the layout of make_attr(): ip, tid, id. */
 	const struct {
 		struct perf_event_header header;
 		uint64_t words[3];

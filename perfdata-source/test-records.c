@@ -16,10 +16,10 @@
 enum {
 	FILE_MAX = 4 * 1024 * 1024,
 	PAYLOAD_MAX = UINT16_MAX - 8,
-	RECORD_MARK = 3, /* a type that means nothing here */
+	RECORD_MARK = 3, /* a type without meaning to the reader */
 };
 
-/* A file as it is put together. */
+/* The file being assembled. */
 static uint8_t file[FILE_MAX];
 static size_t file_size;
 
@@ -41,7 +41,7 @@ static void put_record(uint32_t type, const void *bytes, size_t size)
 	put(bytes, size);
 }
 
-/* A record that can be told from others. */
+/* An identifiable record. */
 struct mark {
 	struct perf_event_header header;
 	uint64_t number;
@@ -59,7 +59,7 @@ static void put_mark(uint64_t number)
 	put(&record, sizeof(record));
 }
 
-/* The same in the form of newer perfs: its size in front, and filled up. */
+/* The same in the format of newer perf versions: size first, then padding. */
 static void put_compressed2(const void *bytes, uint64_t size)
 {
 	static const uint8_t padding[7] = { 0xee, 0xee, 0xee, 0xee, 0xee, 0xee, 0xee };
@@ -74,7 +74,7 @@ static void put_compressed2(const void *bytes, uint64_t size)
 static ZSTD_CCtx *encoder;
 static uint8_t compressed[PAYLOAD_MAX];
 
-/* As perf does it: one stream for the whole file, flushed behind each record. */
+/* Like perf: one stream for the whole file, flushed after each record. */
 static size_t compress(const void *bytes, size_t size)
 {
 	ZSTD_inBuffer in = { bytes, size, 0 };
@@ -97,7 +97,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* A reader of the first `size` bytes of the file, in a block of their own for the sanitizer. */
+/* A reader of the first `size` bytes of the file in a block of exact size, for sanitizers. */
 struct reader {
 	struct input input;
 	struct records records;
@@ -142,7 +142,7 @@ static void assert_mark(struct reader *reader, uint64_t number)
 	assert_int_equal(record.number, number);
 }
 
-/* What a whole file of nothing but marks from 0 on gives. */
+/* A file of marks from 0 on must give these marks and end. */
 static void assert_marks(uint64_t n)
 {
 	struct reader reader;
@@ -155,7 +155,7 @@ static void assert_marks(uint64_t n)
 	close_bytes(&reader);
 }
 
-/* What it comes to behind `n` marks. */
+/* The outcome after `n` marks. */
 static void assert_outcome(uint64_t n, int outcome)
 {
 	struct reader reader;
@@ -225,7 +225,7 @@ static void test_compressed_records_that_are_filled_up(void **state)
 	assert_marks(n);
 }
 
-/* perf compresses pieces of a ring, which end anywhere. */
+/* perf compresses pieces of a ring, which may end anywhere. */
 static void test_records_that_are_split_anywhere(void **state)
 {
 	struct mark marks[3] = { mark(0), mark(1), mark(2) };
@@ -243,7 +243,7 @@ static void test_records_that_are_split_anywhere(void **state)
 	}
 }
 
-/* A mark of a round stands between two pieces of one record. */
+/* A plain record, such as the mark of a round, between two pieces of one record. */
 static void test_a_plain_record_between_two_pieces(void **state)
 {
 	struct mark one = mark(1);
@@ -263,7 +263,7 @@ static void test_a_piece_without_its_other_half_is_a_cut(void **state)
 	assert_outcome(1, PERFDATA_E_CUT);
 }
 
-/* More than one step of the decoder, and more than the buffer for input. */
+/* More than one decoder step and more than the input buffer. */
 static void test_much_from_one_record(void **state)
 {
 	enum { MARKS = 200000 };
@@ -278,8 +278,8 @@ static void test_much_from_one_record(void **state)
 	assert_marks(MARKS);
 }
 
-/* Only what lies in a mapped file stays where it is. */
-static void test_whose_bytes_last(void **state)
+/* Only bytes of a mapped file stay valid. */
+static void test_bytes_of_a_mapped_file_last(void **state)
 {
 	struct mark one = mark(1);
 	struct reader reader;
@@ -318,7 +318,7 @@ static void test_a_bomb_is_refused(void **state)
 	close_bytes(&reader);
 }
 
-/* A frame of one block of one byte, with a window of 2^log bytes; the byte is too few. */
+/* A frame of one block with a window of 2^log bytes, one byte too short. */
 static void put_frame(unsigned log)
 {
 	const uint8_t frame[] = { 0x28, 0xb5, 0x2f, 0xfd, 0, (log - 10) << 3, 9, 0, 0, 'x' };
@@ -335,7 +335,7 @@ static void test_a_huge_window_is_refused(void **state)
 	assert_outcome(0, PERFDATA_E_DAMAGED);
 }
 
-static void test_what_is_not_compressed_at_all(void **state)
+static void test_invalid_compressed_data_are_refused(void **state)
 {
 	put_mark(0);
 	put_record(RECORD_COMPRESSED, "this is not zstd", 16);
@@ -355,7 +355,7 @@ static void test_compressed_sizes_must_fit_the_record(void **state)
 		assert_outcome(0, PERFDATA_E_DAMAGED);
 	}
 	file_size = 0;
-	put_record(RECORD_COMPRESSED2, compressed, 7); /* too short to tell a size */
+	put_record(RECORD_COMPRESSED2, compressed, 7); /* too short for a size */
 	assert_outcome(0, PERFDATA_E_DAMAGED);
 }
 
@@ -378,7 +378,7 @@ static void test_a_size_below_that_of_a_header_is_refused(void **state)
 	}
 }
 
-/* perf tells the size without what it is filled up to. */
+/* perf's size excludes the padding. */
 static void test_what_follows_tracing_data_is_no_record(void **state)
 {
 	static const uint8_t garbage[16];
@@ -405,7 +405,7 @@ static void put_auxtrace(uint64_t size)
 	put_record(RECORD_AUXTRACE, words, sizeof(words));
 }
 
-/* More than can be taken at once. */
+/* More than one read returns. */
 static void test_what_follows_auxtrace_is_no_record(void **state)
 {
 	static const uint8_t garbage[2 * INPUT_BUFFER + 5];
@@ -422,7 +422,7 @@ static void test_what_follows_auxtrace_is_no_record(void **state)
 	close_bytes(&reader);
 }
 
-static void test_what_should_follow_and_does_not_is_a_cut(void **state)
+static void test_missing_data_after_a_record_are_a_cut(void **state)
 {
 	static const uint64_t sizes[] = { 17, 1ULL << 40, INT64_MAX, UINT64_MAX };
 	uint32_t size = UINT32_MAX;
@@ -439,7 +439,7 @@ static void test_what_should_follow_and_does_not_is_a_cut(void **state)
 	assert_outcome(0, PERFDATA_E_CUT);
 }
 
-/* Something of everything. */
+/* Something of every kind of record. */
 static void put_mixture(void)
 {
 	struct mark three[] = { mark(1), mark(2), mark(3) };
@@ -453,14 +453,14 @@ static void put_mixture(void)
 	put_mark(4);
 }
 
-/* Reads what there is; how many records, and how it ended. */
+/* Reads all records; returns their number and how reading ended. */
 static size_t read_all(struct reader *reader, int *ret)
 {
 	static uint8_t copy[UINT16_MAX];
 	size_t n = 0;
 
 	while ((*ret = next(reader)) == 0) {
-		memcpy(copy, reader->bytes, reader->header.size); /* every byte is there */
+		memcpy(copy, reader->bytes, reader->header.size); /* every byte is readable */
 		n++;
 	}
 	return n;
@@ -485,7 +485,7 @@ static void test_every_truncation_ends_cleanly(void **state)
 		close_bytes(&reader);
 	}
 	assert_int_equal(n_before, 6);
-	assert_int_equal(n_ends, 5); /* nothing; behind 0; behind 3; behind AUXTRACE; behind 4 */
+	assert_int_equal(n_ends, 5); /* nothing; after 0; after 3; after AUXTRACE; after 4 */
 }
 
 static void test_every_flipped_bit_comes_to_an_end(void **state)
@@ -504,7 +504,7 @@ static void test_every_flipped_bit_comes_to_an_end(void **state)
 	}
 }
 
-/* A pipe of few bytes, all written. */
+/* A pipe of few bytes whose writer has closed. */
 static void open_pipe(struct reader *reader)
 {
 	char path[64];
@@ -541,8 +541,8 @@ static void test_a_pipe(void **state)
 	input_close(&reader.input);
 }
 
-/* A file tells how many bytes of records it has: an end before that is none. */
-static void test_a_section_that_the_file_does_not_have(void **state)
+/* The header holds the size of the records, so an earlier end of file is not a clean end. */
+static void test_a_truncated_section_is_a_cut(void **state)
 {
 	struct reader reader;
 
@@ -560,7 +560,7 @@ static void test_a_section_that_the_file_does_not_have(void **state)
 	close_bytes(&reader);
 }
 
-/* What stands behind the records is none. */
+/* Bytes after the section are not records. */
 static void test_nothing_is_read_behind_the_section(void **state)
 {
 	struct reader reader;
@@ -591,19 +591,19 @@ int main(void)
 		TEST(test_a_plain_record_between_two_pieces),
 		TEST(test_a_piece_without_its_other_half_is_a_cut),
 		TEST(test_much_from_one_record),
-		TEST(test_whose_bytes_last),
+		TEST(test_bytes_of_a_mapped_file_last),
 		TEST(test_a_bomb_is_refused),
 		TEST(test_a_huge_window_is_refused),
-		TEST(test_what_is_not_compressed_at_all),
+		TEST(test_invalid_compressed_data_are_refused),
 		TEST(test_compressed_sizes_must_fit_the_record),
 		TEST(test_a_size_below_that_of_a_header_is_refused),
 		TEST(test_what_follows_tracing_data_is_no_record),
 		TEST(test_what_follows_auxtrace_is_no_record),
-		TEST(test_what_should_follow_and_does_not_is_a_cut),
+		TEST(test_missing_data_after_a_record_are_a_cut),
 		TEST(test_every_truncation_ends_cleanly),
 		TEST(test_every_flipped_bit_comes_to_an_end),
 		TEST(test_a_pipe),
-		TEST(test_a_section_that_the_file_does_not_have),
+		TEST(test_a_truncated_section_is_a_cut),
 		TEST(test_nothing_is_read_behind_the_section),
 	};
 

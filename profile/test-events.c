@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Each view of a recording can be asked for by a name that no other one has. */
+/* Each view of a recording has a unique name. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -57,7 +57,7 @@ static void test_events_of_one_name(void **state)
 	assert_views_are_found();
 }
 
-static void test_names_that_are_as_long_as_may_be(void **state)
+static void test_names_of_maximum_length_are_unique(void **state)
 {
 	char name[EVENT_NAME_SIZE];
 
@@ -71,7 +71,7 @@ static void test_names_that_are_as_long_as_may_be(void **state)
 	assert_views_are_found();
 }
 
-static void test_events_that_are_called_like_views(void **state)
+static void test_events_named_like_views_are_unique(void **state)
 {
 	static const char *const names[] = { "samples", "off-cpu", "on-cpu", "wall-clock" };
 
@@ -85,7 +85,7 @@ static void test_events_that_are_called_like_views(void **state)
 	assert_views_are_found();
 }
 
-static void test_an_event_that_is_written_again_keeps_its_name(void **state)
+static void test_a_repeated_event_keeps_its_name(void **state)
 {
 	begin("cpu-clock");
 	add_sampled(0, "cpu-clock");
@@ -94,7 +94,7 @@ static void test_an_event_that_is_written_again_keeps_its_name(void **state)
 	assert_string_equal(events.list[1].name, "page-faults");
 }
 
-/* They go to terminals, and anybody can have written a stream. */
+/* Names reach terminals, and a stream's author is untrusted. */
 static void test_names_are_clean(void **state)
 {
 	begin("\033[1m");
@@ -103,7 +103,7 @@ static void test_names_are_clean(void **state)
 	assert_string_equal(events.list[1].name, "a\\u{a}b");
 }
 
-/* What perf says of it beside its name does not make time of it, or no time. */
+/* Modifiers after perf's event name do not change whether it is a clock. */
 static void test_clocks_weigh_time(void **state)
 {
 	static const struct {
@@ -128,9 +128,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_events_of_one_name),
-		cmocka_unit_test(test_names_that_are_as_long_as_may_be),
-		cmocka_unit_test(test_events_that_are_called_like_views),
-		cmocka_unit_test(test_an_event_that_is_written_again_keeps_its_name),
+		cmocka_unit_test(test_names_of_maximum_length_are_unique),
+		cmocka_unit_test(test_events_named_like_views_are_unique),
+		cmocka_unit_test(test_a_repeated_event_keeps_its_name),
 		cmocka_unit_test(test_names_are_clean),
 		cmocka_unit_test(test_clocks_weigh_time),
 	};

@@ -26,7 +26,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Calls with names from `first` on, the innermost first. */
+/* Calls with names from `first` on, innermost first. */
 static void add(uint64_t offset, uint32_t first, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -60,7 +60,7 @@ static void test_a_list_begins_with_the_function(void **state)
 	assert_int_equal(lines[1].line, LINE + 1);
 	assert_int_equal(lines[2].line, LINE);
 	assert_int_equal(lines[2].file, FILE_NAME);
-	assert_int_equal(take(PLACE, FUNCTION), 0); /* it is taken */
+	assert_int_equal(take(PLACE, FUNCTION), 0); /* already taken */
 }
 
 static void test_equal_lists_are_one(void **state)
@@ -83,7 +83,7 @@ static void test_equal_lists_are_one(void **state)
 	assert_int_equal(calls.n_refused, 0);
 }
 
-static void test_calls_of_another_place_are_not_its(void **state)
+static void test_calls_of_another_location_are_not_mixed(void **state)
 {
 	size_t n;
 
@@ -114,7 +114,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_list_begins_with_the_function),
 		TEST(test_equal_lists_are_one),
-		TEST(test_calls_of_another_place_are_not_its),
+		TEST(test_calls_of_another_location_are_not_mixed),
 		TEST(test_too_many_calls_are_refused_together),
 	};
 

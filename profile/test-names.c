@@ -42,7 +42,7 @@ static void test_each_text_is_kept_once(void **state)
 	assert_int_equal(intern("main"), first);
 	assert_int_not_equal(intern("mai"), first);
 	assert_int_not_equal(intern("main2"), first);
-	assert_int_equal(names_intern(&names, "main2", 4), first); /* the size decides */
+	assert_int_equal(names_intern(&names, "main2", 4), first); /* the size limits the name */
 	assert_string_equal(names_text(&names, first), "main");
 	assert_int_equal(intern(""), intern(""));
 	for (int i = 0; i < 5000; i++) {
@@ -64,12 +64,12 @@ static void test_a_text_is_clean_and_bounded(void **state)
 	memset(text, 'x', sizeof(text));
 	name = names_intern(&names, text, sizeof(text));
 	assert_int_equal(strlen(names_text(&names, name)), LONG_NAME_MAX);
-	text[sizeof(text) - 1] = 'y'; /* behind the cut */
+	text[sizeof(text) - 1] = 'y'; /* past the cut */
 	assert_int_not_equal(names_intern(&names, text, sizeof(text)), name);
 	assert_int_equal(names_intern(&names, "a\0b", 3), intern("a\\u{0}b"));
 }
 
-static void test_no_name_is_too_many_names(void **state)
+static void test_name_0_means_too_many_names(void **state)
 {
 	assert_string_equal(names_text(&names, 0), "[too many names]");
 }
@@ -112,7 +112,7 @@ static void test_a_place_has_the_name_that_was_written_last(void **state)
 			    "function");
 }
 
-static void test_what_replaces_a_name_is_written(void **state)
+static void test_a_replaced_name_is_reported(void **state)
 {
 	struct wire_symbol symbol = { .image = 1,
 				      .offset = 0x1234,
@@ -122,7 +122,7 @@ static void test_what_replaces_a_name_is_written(void **state)
 				      .module = wire_string("bpf", 255) };
 
 	assert_int_equal(names_add_symbol(&names, &identity, &symbol), 0);
-	assert_int_equal(names_add_symbol(&names, &identity, &symbol), 0); /* the same again */
+	assert_int_equal(names_add_symbol(&names, &identity, &symbol), 0); /* unchanged */
 	symbol.name = wire_string("second", 4096);
 	assert_int_equal(names_add_symbol(&names, &identity, &symbol), NAMES_REPLACED);
 	assert_int_equal(names_add_symbol(&names, &identity, &symbol), 0);
@@ -167,7 +167,7 @@ static void add_process(uint64_t number, const char *name)
 	assert_int_equal(process_table_add(&identity.processes, &process), 0);
 }
 
-static struct frame_name last; /* the frame that was named last */
+static struct frame_name last; /* the last frame named */
 static uint64_t now;	       /* the time of its stack */
 
 static const char *frame_name(uint64_t process, uint64_t address, uint32_t flags)
@@ -179,7 +179,7 @@ static const char *frame_name(uint64_t process, uint64_t address, uint32_t flags
 	return names_text(&names, last.name);
 }
 
-static void test_a_frame_is_named_by_what_is_known_of_it(void **state)
+static void test_a_frame_is_named_by_the_best_known_name(void **state)
 {
 	add_process(1, "comm");
 	add_image(1, WIRE_image_kind_KERNEL, "[kernel]");
@@ -189,22 +189,22 @@ static void test_a_frame_is_named_by_what_is_known_of_it(void **state)
 	map(1, 0x10000, 3);
 	map(1, 0x20000, 4);
 	map(1, 0x30000, 2);
-	map(1, 0x40000, 99); /* of which no record came */
+	map(1, 0x40000, 99); /* no record of this image */
 	map(0, 0xffffffff81000000, 1);
 	add_symbol(3, 0x410, "malloc", "");
 	add_symbol(3, 0x420, "", "");
 	assert_string_equal(frame_name(1, 0x10010, WIRE_frame_flags_EXACT), "malloc");
 	assert_string_equal(frame_name(1, 0x10011, 0), "malloc");
 	assert_string_equal(frame_name(1, 0x10021, 0), "[libc.so.6+0x420]");
-	assert_true(last.is_final); /* the symbolizer has said that there is no name */
+	assert_true(last.is_final); /* the symbolizer reported that there is no name */
 	assert_string_equal(frame_name(1, 0x10100, WIRE_frame_flags_EXACT), "[libc.so.6+0x500]");
-	assert_false(last.is_final); /* it may still be looking */
+	assert_false(last.is_final); /* the symbolizer may still report one */
 	add_symbol(3, 0x420, "loaded", "");
 	assert_string_equal(frame_name(1, 0x10021, 0), "loaded");
 	add_symbol(3, 0x420, "", "");
 	assert_string_equal(frame_name(1, 0x10021, 0), "[libc.so.6+0x420]");
 	assert_string_equal(frame_name(1, 0x20100, 0), "[unknown]_[j]");
-	assert_true(last.is_final); /* what comes to lie there has NAMES_REPLACED */
+	assert_true(last.is_final); /* code that appears there is reported with NAMES_REPLACED */
 	assert_string_equal(frame_name(1, 0x30101, 0), "[vdso+0x500]");
 	assert_string_equal(frame_name(1, 0x40100, 0), "[unknown]");
 	assert_string_equal(frame_name(1, 0x90000, 0), "[unknown]");
@@ -283,7 +283,7 @@ static void test_kernel_and_jit_names_have_marks(void **state)
 			    "[unknown]_[k]");
 	assert_string_equal(marked_name(0x10011, 0), "malloc");
 	assert_string_equal(marked_name(0x20011, 0), "[unknown]_[j]");
-	assert_string_equal(marked_name(0x30011, 0), "[unknown]"); /* nobody knows what is there */
+	assert_string_equal(marked_name(0x30011, 0), "[unknown]"); /* what is there is unknown */
 }
 
 static void test_inlined_calls_follow_their_function(void **state)
@@ -313,7 +313,7 @@ static void test_inlined_calls_follow_their_function(void **state)
 	assert_int_equal(list[0], last.name);
 }
 
-/* The label of the JIT code at address 0x20011 for a stack of that time. */
+/* The label of the JIT code at 0x20011 for a stack of that time. */
 static uint32_t label_at(uint64_t time)
 {
 	now = time;
@@ -333,7 +333,7 @@ static int name_since(uint64_t since, const char *name)
 	return names_add_symbol(&names, &identity, &symbol);
 }
 
-static void test_jit_code_is_called_as_at_the_time_of_a_stack(void **state)
+static void test_jit_code_has_the_name_at_the_stacks_time(void **state)
 {
 	uint32_t early, late, later;
 
@@ -349,17 +349,17 @@ static void test_jit_code_is_called_as_at_the_time_of_a_stack(void **state)
 	assert_int_not_equal(late, early);
 	assert_string_equal(names_text(&names, late), "second_[j]");
 	assert_string_equal(names_text(&names, early), "first_[j]");
-	assert_int_equal(name_since(12, "third"), 0); /* it was something else all the time */
+	assert_int_equal(name_since(12, "third"), 0); /* corrects the name from the same time on */
 	later = label_at(13);
 	assert_int_equal(later, late);
 	assert_string_equal(names_text(&names, late), "third_[j]");
-	assert_int_equal(name_since(12, ""), 0); /* nobody knows */
+	assert_int_equal(name_since(12, ""), 0); /* unknown */
 	assert_string_equal(names_text(&names, late), "[unknown]_[j]");
 	assert_string_equal(names_text(&names, early), "first_[j]");
 }
 
-/* By the frame pointer its caller is a guess. */
-static void test_a_step_that_nothing_proves_is_marked(void **state)
+/* The caller found by an unproved frame pointer is a guess. */
+static void test_an_unproved_frame_is_marked(void **state)
 {
 	uint32_t proved, unproved;
 
@@ -412,7 +412,7 @@ static void test_the_longest_name_is_marked_too(void **state)
 	assert_string_equal(marked + strlen(marked) - 4, "_[k]");
 }
 
-static void test_places_of_images_that_have_ended_make_room(void **state)
+static void test_locations_of_ended_images_make_room(void **state)
 {
 	enum { LIVING = 7, ENDED = 8, N = PAIR_MAP_PRUNED_MIN };
 	size_t n_places;
@@ -423,7 +423,7 @@ static void test_places_of_images_that_have_ended_make_room(void **state)
 		add_symbol(i % 2 ? LIVING : ENDED, i, i % 2 ? "living" : "ended", "");
 	image_table_exit(&identity.images, &(struct wire_image_exit){ ENDED, 0 });
 	names_forget_ended(&names, &identity);
-	assert_int_equal(names.places.n, N); /* not worth the look yet */
+	assert_int_equal(names.places.n, N); /* too few for a look */
 	add_symbol(LIVING, N, "living", "");
 	names_forget_ended(&names, &identity);
 	assert_int_equal(names.places.n, N / 2 + 1);
@@ -431,7 +431,7 @@ static void test_places_of_images_that_have_ended_make_room(void **state)
 	n_places = names.n_places;
 	for (uint64_t i = 0; i < N / 2; i++)
 		add_symbol(9, i, "new", "");
-	assert_int_equal(names.n_places, n_places); /* in the places of those */
+	assert_int_equal(names.n_places, n_places); /* reuses their entries */
 	for (uint64_t i = 1; i < N; i += 2) {
 		uint32_t name = names_find_place(&names, LIVING, i)->name;
 
@@ -462,7 +462,7 @@ static uint32_t jit_label(uint64_t process, uint64_t address)
 	return last.label;
 }
 
-static void test_jit_code_of_images_that_have_ended_makes_room(void **state)
+static void test_jit_code_of_ended_images_makes_room(void **state)
 {
 	enum { LIVING = 7, ENDED = 8, NEXT = 9, N = PAIR_MAP_PRUNED_MIN };
 	uint32_t first;
@@ -482,7 +482,7 @@ static void test_jit_code_of_images_that_have_ended_makes_room(void **state)
 	assert_int_equal(n, N + 1);
 	for (uint64_t i = 0; i < N; i++)
 		assert_int_equal(timed_places_get(&names.timed, NEXT, i)->names[0].provisional, 0);
-	assert_int_equal(names.timed.n, n); /* in the places of those */
+	assert_int_equal(names.timed.n, n); /* reuses their entries */
 	assert_int_equal(jit_label(1, 0x10010), first);
 	timed_places_get(&names.timed, NEXT, N);
 	assert_int_equal(names.timed.n, n + 1);
@@ -494,21 +494,21 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_each_text_is_kept_once),
 		TEST(test_a_text_is_clean_and_bounded),
-		TEST(test_no_name_is_too_many_names),
+		TEST(test_name_0_means_too_many_names),
 		TEST(test_a_place_has_the_name_that_was_written_last),
-		TEST(test_what_replaces_a_name_is_written),
-		TEST(test_a_frame_is_named_by_what_is_known_of_it),
+		TEST(test_a_replaced_name_is_reported),
+		TEST(test_a_frame_is_named_by_the_best_known_name),
 		TEST(test_a_hostile_path_makes_a_clean_bounded_name),
 		TEST(test_a_thread_has_its_own_name_or_its_processs),
 		TEST(test_kernel_and_jit_names_have_marks),
 		TEST(test_inlined_calls_follow_their_function),
-		TEST(test_jit_code_is_called_as_at_the_time_of_a_stack),
-		TEST(test_a_step_that_nothing_proves_is_marked),
+		TEST(test_jit_code_has_the_name_at_the_stacks_time),
+		TEST(test_an_unproved_frame_is_marked),
 		TEST(test_late_jit_names_apply_to_earlier_samples),
 		TEST(test_the_longest_name_is_marked_too),
-		TEST(test_places_of_images_that_have_ended_make_room),
+		TEST(test_locations_of_ended_images_make_room),
 		TEST(test_threads_of_ended_processes_make_room),
-		TEST(test_jit_code_of_images_that_have_ended_makes_room),
+		TEST(test_jit_code_of_ended_images_makes_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

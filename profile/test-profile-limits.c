@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A profile that is full keeps every sample, whatever its limits are and whatever comes. */
+/* A full profile keeps counting every sample, whatever its limits and its input. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 
 enum {
 	PROCESSES = 6,
-	THREADS = 3, /* of a process */
+	THREADS = 3, /* per process */
 	DEPTH_MAX = 12,
 	PLACES = 30,
 	ROUNDS = 400,
@@ -23,7 +23,7 @@ enum {
 static struct stage stage;
 static struct stacks stacks;
 static struct profile profile;
-static uint64_t now, fed[PROCESSES + 1]; /* samples, by process; 0: all */
+static uint64_t now, fed[PROCESSES + 1]; /* samples by process; 0: all */
 
 static int add_frame(struct stage *of, struct stacks *from, const struct named_stack *stack,
 		     const struct wire_frame *frame, const struct frame_name *name,
@@ -76,7 +76,7 @@ static void end(void)
 	counters_deinit(&stage.counters);
 }
 
-/* Places are addresses that no mapping has: each is a location. */
+/* Places are unmapped addresses; each is a location of its own. */
 static void sample(uint64_t process, uint32_t thread, const uint8_t *places, size_t n,
 		   uint64_t n_samples)
 {
@@ -126,7 +126,7 @@ static void check_structure(void)
 	}
 }
 
-/* All that was fed is there, whose it was, and in whatever way it is counted. */
+/* All samples fed are present, in the right process, by every way of counting. */
 static void check(void)
 {
 	static const struct counts_filter all;
@@ -193,7 +193,7 @@ static void test_no_sample_is_skipped(void **state)
 	}
 }
 
-/* The samples of a process whose stack ends so. */
+/* The samples of a process with this end reason. */
 static uint64_t count_ends(uint64_t process, enum wire_stack_end reason)
 {
 	uint64_t n = 0;
@@ -215,7 +215,7 @@ static const struct profile_limits small = { .samples = 100000,
 					     .threads = 100,
 					     .processes = 100 };
 
-/* One process, or five of them, whose stacks are all different, and one that comes late. */
+/* One process, or five, with stacks that all differ, and one that begins late. */
 static void flood(size_t n_processes)
 {
 	static const uint8_t work[] = { 40, 41, 42, 43 }, rare[] = { 44, 45, 42, 43 };
@@ -236,13 +236,13 @@ static void flood(size_t n_processes)
 	end();
 }
 
-static void test_nobody_pushes_out_what_others_need(void **state)
+static void test_no_process_evicts_stacks_that_others_need(void **state)
 {
 	flood(1);
 	flood(5);
 }
 
-static void test_what_others_hold_by_number_stays(void **state)
+static void test_a_profile_that_holds_still_keeps_numbers(void **state)
 {
 	uint8_t places[DEPTH_MAX];
 
@@ -274,8 +274,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_no_sample_is_skipped),
-		cmocka_unit_test(test_nobody_pushes_out_what_others_need),
-		cmocka_unit_test(test_what_others_hold_by_number_stays),
+		cmocka_unit_test(test_no_process_evicts_stacks_that_others_need),
+		cmocka_unit_test(test_a_profile_that_holds_still_keeps_numbers),
 		cmocka_unit_test(test_counts_have_64_bits),
 	};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Stacks as the handlers show them, into the profile, its tree and its counts. */
+/* Feeds stacks to the profile by its handlers, and checks its tree and its counts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@ static struct stacks stacks;
 static struct profile profile;
 static struct tree tree;
 static struct counts counts;
-static size_t n_new; /* stacks that were not known */
+static size_t n_new; /* stacks seen for the first time */
 
 static int add_frame(struct stage *of, struct stacks *from, const struct named_stack *stack,
 		     const struct wire_frame *frame, const struct frame_name *name,
@@ -104,7 +104,7 @@ static void inline_at(uint64_t offset, const char *name)
 	assert_int_equal(stacks_handle_inlined(&stage, &stacks, &inlined), 0);
 }
 
-/* A stack of places, each a letter's, the outermost first: "abc" is c called by b called by a. */
+/* A stack of places, one letter each, outermost first: "abc" means that a calls b and b calls c. */
 static void sample(uint32_t tid, uint64_t time, const char *letters)
 {
 	struct wire_frame frames[16];
@@ -199,7 +199,7 @@ static void test_inlined_calls_are_functions(void **state)
 	assert_int_equal(tree.functions[of("middle")->function].kind, TREE_INLINED);
 }
 
-static void test_why_a_stack_ends_is_its_outermost_frame(void **state)
+static void test_the_end_reason_is_the_outermost_frame(void **state)
 {
 	name_letters("a");
 	sample(PID, 1, "!a");
@@ -296,7 +296,7 @@ static void test_filters_leave_samples_out(void **state)
 	assert_counts("a", 0, 2);
 }
 
-static void test_what_samples_weigh_is_counted(void **state)
+static void test_weights_are_counted(void **state)
 {
 	static const struct counts_filter weights = { .view = { VIEW_WEIGHTS, 0 } };
 
@@ -395,13 +395,13 @@ int main(void)
 		TEST(test_functions_have_self_and_total_samples),
 		TEST(test_a_recursion_counts_once),
 		TEST(test_inlined_calls_are_functions),
-		TEST(test_why_a_stack_ends_is_its_outermost_frame),
+		TEST(test_the_end_reason_is_the_outermost_frame),
 		TEST(test_a_renamed_location_is_another_function),
 		TEST(test_repeated_stacks_are_not_resolved_again),
 		TEST(test_late_names_resolve_a_stack_again),
 		TEST(test_a_stack_of_other_mappings_is_another_one),
 		TEST(test_filters_leave_samples_out),
-		TEST(test_what_samples_weigh_is_counted),
+		TEST(test_weights_are_counted),
 		TEST(test_callers_and_callees),
 		TEST(test_samples_are_grouped_by_thread_and_stack),
 		TEST(test_samples_can_be_dropped),

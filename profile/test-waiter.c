@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Whose a wait is: stacks with the names that they have on Debian 12 and 13. */
+/* Attribution of waits: stacks with the names of Debian 12 and 13. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -42,7 +42,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* A function that the one before has called. */
+/* Adds a function called by the previous one. */
 static void add(enum profile_location_kind kind, uint32_t module, const char *name)
 {
 	uint32_t n = profile.n_nodes++;
@@ -69,7 +69,7 @@ static void assert_waits(const char *name)
 	assert_string_equal(profile_text(&profile, calls[node].name), name);
 }
 
-static void test_of_a_system_call_it_is_the_caller(void **state)
+static void test_a_system_calls_waiter_is_its_caller(void **state)
 {
 	add(PROFILE_USER, PROGRAM, "main");
 	add(PROFILE_USER, LIBC, "clock_nanosleep");
@@ -77,7 +77,7 @@ static void test_of_a_system_call_it_is_the_caller(void **state)
 	assert_waits("clock_nanosleep");
 }
 
-static void test_of_one_that_can_be_cancelled_it_is_that_one(void **state)
+static void test_a_cancellable_calls_waiter_is_its_wrapper(void **state)
 {
 	add(PROFILE_USER, PROGRAM, "main");
 	add(PROFILE_USER, LIBC, "clock_nanosleep");
@@ -87,7 +87,7 @@ static void test_of_one_that_can_be_cancelled_it_is_that_one(void **state)
 	assert_waits("clock_nanosleep");
 }
 
-static void test_so_it_is_where_the_library_is_stripped(void **state)
+static void test_a_stripped_library_gives_the_same_waiter(void **state)
 {
 	add(PROFILE_USER, PROGRAM, "main");
 	add(PROFILE_USER, LIBC, "clock_nanosleep");
@@ -97,7 +97,7 @@ static void test_so_it_is_where_the_library_is_stripped(void **state)
 	assert_waits("clock_nanosleep");
 }
 
-static void test_without_any_name_it_is_what_is_known(void **state)
+static void test_without_names_the_waiter_is_what_is_known(void **state)
 {
 	add(PROFILE_USER, PROGRAM, "main");
 	add(PROFILE_USER, LIBC, "[libc.so.6+0x8f340]");
@@ -116,14 +116,14 @@ static void test_a_kernel_thread_waits_in_its_own_function(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_of_a_system_call_it_is_the_caller, set_up,
+		cmocka_unit_test_setup_teardown(test_a_system_calls_waiter_is_its_caller, set_up,
 						tear_down),
-		cmocka_unit_test_setup_teardown(test_of_one_that_can_be_cancelled_it_is_that_one,
+		cmocka_unit_test_setup_teardown(test_a_cancellable_calls_waiter_is_its_wrapper,
 						set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_so_it_is_where_the_library_is_stripped, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(test_without_any_name_it_is_what_is_known, set_up,
-						tear_down),
+		cmocka_unit_test_setup_teardown(test_a_stripped_library_gives_the_same_waiter,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_without_names_the_waiter_is_what_is_known,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_kernel_thread_waits_in_its_own_function,
 						set_up, tear_down),
 	};

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A pipeline that is printed is what a shell makes of it: its arguments come back, byte for byte.
- */
+/* A printed pipeline, run by a shell, must yield the same arguments, byte for byte. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,7 +26,7 @@ static char *print(const struct pipeline *pipeline)
 	return line;
 }
 
-/* What sh writes that is given the line. */
+/* The output of sh for this line. */
 static size_t run(const char *line, char ret[OUTPUT_MAX])
 {
 	char path[] = "/tmp/stackpipe-test-XXXXXX", command[64];
@@ -46,7 +45,7 @@ static size_t run(const char *line, char ret[OUTPUT_MAX])
 	return size;
 }
 
-/* printf(1) shows each argument, with a zero behind it; another stage passes it on. */
+/* printf(1) writes each argument with a terminating zero byte; a second stage copies it. */
 static void assert_comes_back(const char *const *arguments, size_t n)
 {
 	static char output[OUTPUT_MAX];
@@ -74,7 +73,7 @@ static void assert_comes_back(const char *const *arguments, size_t n)
 	pipeline_deinit(&pipeline);
 }
 
-static void test_hostile_arguments_come_back(void **state)
+static void test_hostile_arguments_are_quoted_correctly(void **state)
 {
 	static const char *const arguments[] = {
 		"",	      " ",	 "a b",	   " a ",	 "\t",	  "a\nb",      "\n",
@@ -104,7 +103,7 @@ static void make_text(char ret[TEXT_MAX])
 	ret[n] = 0;
 }
 
-static void test_random_arguments_come_back(void **state)
+static void test_random_arguments_are_quoted_correctly(void **state)
 {
 	char texts[ARGUMENTS_MAX][TEXT_MAX];
 	const char *arguments[ARGUMENTS_MAX];
@@ -121,7 +120,7 @@ static void test_random_arguments_come_back(void **state)
 	}
 }
 
-/* A person reads it, too. */
+/* The line must be readable as well. */
 static void test_plain_words_are_not_quoted(void **state)
 {
 	struct pipeline pipeline = { 0 };
@@ -152,8 +151,8 @@ static void test_an_empty_pipeline_is_an_empty_line(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_hostile_arguments_come_back),
-		cmocka_unit_test(test_random_arguments_come_back),
+		cmocka_unit_test(test_hostile_arguments_are_quoted_correctly),
+		cmocka_unit_test(test_random_arguments_are_quoted_correctly),
 		cmocka_unit_test(test_plain_words_are_not_quoted),
 		cmocka_unit_test(test_an_empty_pipeline_is_an_empty_line),
 	};

@@ -50,7 +50,7 @@ static void change_at(uint64_t address, uint64_t size, uint32_t flags, uint32_t 
 	assert_int_equal(kernel_code_change(&code, &record), 0);
 }
 
-/* Offsets are from BASE in all that follows. */
+/* Offsets are relative to BASE from here on. */
 static void come(uint64_t offset, uint64_t size, const char *name)
 {
 	change_at(BASE + offset, size, 0, WIRE_kernel_symbol_kind_BPF, name);
@@ -97,14 +97,14 @@ static void test_code_is_named_from_first_to_last_byte(void **state)
 	check_bounds(0x1108, 0x1100, 0x10);
 }
 
-static void test_what_has_gone_has_no_name(void **state)
+static void test_removed_code_has_no_name(void **state)
 {
 	come(0x1000, 0x100, "one");
 	come(0x2000, 0x100, "two");
 	go(0x1000, 0x100);
 	assert_string_equal(name_at(0x1000), "");
 	assert_string_equal(name_at(0x2000), "two");
-	go(0x3000, 0x100); /* it was there before we looked */
+	go(0x3000, 0x100); /* it existed before the recording */
 	assert_string_equal(name_at(0x3000), "");
 	assert_string_equal(name_at(0x2000), "two");
 }
@@ -128,8 +128,8 @@ static void test_a_reused_address_has_the_name_of_its_time(void **state)
 	assert_string_equal(name_at(0x1280), "");
 }
 
-/* That it went was lost on the way. */
-static void test_what_is_overlapped_has_gone(void **state)
+/* The event of its removal was lost. */
+static void test_overlapped_code_is_removed(void **state)
 {
 	come(0x1000, 0x100, "one");
 	come(0x1100, 0x100, "two");
@@ -149,7 +149,7 @@ static void test_what_is_overlapped_has_gone(void **state)
 	assert_string_equal(name_at(0x1fff), "");
 }
 
-static void test_beside_what_has_changed_kallsyms_stays(void **state)
+static void test_kallsyms_names_unchanged_areas(void **state)
 {
 	read_kallsyms("ffffffff81000000 T first\n"
 		      "ffffffffc0001000 t bpf_prog_1_old\t[bpf]\n"
@@ -158,21 +158,21 @@ static void test_beside_what_has_changed_kallsyms_stays(void **state)
 	assert_string_equal(name_at(0x1010), "bpf_prog_1_old");
 	check_bounds(0x1010, 0x1000, 0x2000);
 	come(0x2000, 0x100, "new");
-	check_bounds(0x1010, 0x1000, 0x1000); /* no further than to the next */
+	check_bounds(0x1010, 0x1000, 0x1000); /* only up to the next function */
 	assert_string_equal(name_at(0x2000), "new");
-	assert_string_equal(name_at(0x2100), ""); /* not that of the one before it */
+	assert_string_equal(name_at(0x2100), ""); /* not the previous function's name */
 	assert_string_equal(name_at(0x3000), "of_module");
 	go(0x2000, 0x100);
 	assert_string_equal(name_at(0x2000), "");
 	assert_string_equal(name_at(0x1fff), "bpf_prog_1_old");
 	go(0x1000, 0x80);
 	assert_string_equal(name_at(0x1000), "");
-	assert_string_equal(name_at(0x1080), ""); /* its end was not known */
+	assert_string_equal(name_at(0x1080), ""); /* its end was unknown */
 	assert_string_equal(name_at(0x3000), "of_module");
 	assert_string_equal(name_at(-0x3f000000), "first");
 }
 
-static void test_modules_are_called_as_in_kallsyms(void **state)
+static void test_modules_have_their_kallsyms_names(void **state)
 {
 	static const struct {
 		uint32_t kind;
@@ -212,23 +212,23 @@ static void test_the_state_of_an_address_changes_with_its_name(void **state)
 	come(0x1000, 0x100, "one");
 	assert_int_not_equal(state_at(0x1000), other);
 	assert_int_not_equal(state_at(0x1000), first);
-	/* What kallsyms says is believed no more behind what has come, but before it. */
+	/* kallsyms is no longer trusted after added code, only before it. */
 	assert_string_equal(name_at(0x3000), "");
 	assert_int_not_equal(state_at(0x3000), never);
 	assert_string_equal(name_at(0xfff), "old");
 	assert_int_equal(state_at(0xfff), never);
 }
 
-static void test_what_is_impossible_is_refused(void **state)
+static void test_impossible_changes_are_refused(void **state)
 {
 	static const struct {
 		uint64_t address, size;
 	} bad[] = {
-		{ BASE, 0 },		      /* without a size no name */
-		{ 0x1000, 0x100 },	      /* of user space */
+		{ BASE, 0 },		      /* without a size there is no name */
+		{ 0x1000, 0x100 },	      /* in user space */
 		{ (1ULL << 63) - 1, 0x100 },  /* … at its beginning */
-		{ UINT64_MAX - 0xff, 0x100 }, /* it ends at 2^64 */
-		{ UINT64_MAX, 0x100 },	      /* … or behind that */
+		{ UINT64_MAX - 0xff, 0x100 }, /* ends at 2^64 */
+		{ UINT64_MAX, 0x100 },	      /* … or past it */
 		{ BASE, KERNEL_CODE_SIZE_MAX + 1 },
 		{ BASE, UINT64_MAX },
 	};
@@ -241,12 +241,12 @@ static void test_what_is_impossible_is_refused(void **state)
 		assert_int_equal(code.n, 1);
 		assert_string_equal(name_at(0), "good");
 	}
-	come(0, 0x100, ""); /* something is there, but nobody knows what */
+	come(0, 0x100, ""); /* code with unknown name */
 	assert_string_equal(name_at(0), "");
 }
 
-/* Everything that can overlap everything, beside a plain model of each byte. */
-static void test_any_changes_give_what_a_plain_model_gives(void **state)
+/* Random overlaps, compared with a plain per-byte model. */
+static void test_random_changes_match_a_plain_model(void **state)
 {
 	enum { BYTES = 64, N = 20000 };
 	int model[BYTES] = { 0 }, start_of[N + 1], end_of[N + 1];
@@ -269,7 +269,7 @@ static void test_any_changes_give_what_a_plain_model_gives(void **state)
 		snprintf(name, sizeof(name), "%d", i);
 		start_of[i] = start;
 		end_of[i] = start + size;
-		for (int k = 0; k < BYTES; k++) { /* what is overlapped goes as a whole */
+		for (int k = 0; k < BYTES; k++) { /* overlapped code is removed as a whole */
 			int old = model[k];
 
 			if (old && start_of[old] < end_of[i] && start_of[i] < end_of[old])
@@ -297,12 +297,12 @@ static void test_areas_without_code_are_joined_at_the_limit(void **state)
 		go(i * 0x40, 0x10);
 	assert_in_range(code.n, 2, KERNEL_CODE_MAX);
 	assert_string_equal(name_at(0x40000000 - 0x1000), "first");
-	assert_string_equal(name_at(0x20), ""); /* it was a name of kallsyms' */
+	assert_string_equal(name_at(0x20), ""); /* the name was from kallsyms */
 	assert_string_equal(name_at(0x40), "");
 	assert_int_equal(code.n_refused, 0);
 }
 
-static void test_too_much_code_is_given_up_and_counted(void **state)
+static void test_over_the_limit_all_code_is_dropped(void **state)
 {
 	for (uint64_t i = 0; i < KERNEL_CODE_MAX - 2; i++)
 		come(i * 0x40, 0x10, "many");
@@ -325,16 +325,16 @@ int main(void)
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(test_code_is_named_from_first_to_last_byte),
-		TEST(test_what_has_gone_has_no_name),
+		TEST(test_removed_code_has_no_name),
 		TEST(test_a_reused_address_has_the_name_of_its_time),
-		TEST(test_what_is_overlapped_has_gone),
-		TEST(test_beside_what_has_changed_kallsyms_stays),
-		TEST(test_modules_are_called_as_in_kallsyms),
+		TEST(test_overlapped_code_is_removed),
+		TEST(test_kallsyms_names_unchanged_areas),
+		TEST(test_modules_have_their_kallsyms_names),
 		TEST(test_the_state_of_an_address_changes_with_its_name),
-		TEST(test_what_is_impossible_is_refused),
-		TEST(test_any_changes_give_what_a_plain_model_gives),
+		TEST(test_impossible_changes_are_refused),
+		TEST(test_random_changes_match_a_plain_model),
 		TEST(test_areas_without_code_are_joined_at_the_limit),
-		TEST(test_too_much_code_is_given_up_and_counted),
+		TEST(test_over_the_limit_all_code_is_dropped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

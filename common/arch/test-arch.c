@@ -11,7 +11,7 @@
 
 static const struct arch *const all[] = { &arch_x86_64, &arch_aarch64 };
 
-static void test_each_is_found_by_machine_and_name(void **state)
+static void test_archs_are_found_by_machine_and_name(void **state)
 {
 	assert_ptr_equal(arch_find(EM_X86_64), &arch_x86_64);
 	assert_ptr_equal(arch_find(EM_AARCH64), &arch_aarch64);
@@ -19,14 +19,14 @@ static void test_each_is_found_by_machine_and_name(void **state)
 	assert_ptr_equal(arch_find_name("aarch64"), &arch_aarch64);
 }
 
-static void test_others_are_not_known(void **state)
+static void test_other_machines_are_unknown(void **state)
 {
 	assert_null(arch_find(EM_RISCV));
 	assert_null(arch_find_name("riscv64"));
 	assert_null(arch_find_name(""));
 }
 
-static void test_the_host_is_what_uname_says(void **state)
+static void test_the_host_matches_uname(void **state)
 {
 	struct utsname name;
 
@@ -35,7 +35,7 @@ static void test_the_host_is_what_uname_says(void **state)
 	assert_ptr_equal(arch_host(), arch_find(EM_NONE));
 }
 
-/* Each value of a sample is that of one register. */
+/* Each value of a sample belongs to exactly one register. */
 static void test_samples_hold_each_register_once(void **state)
 {
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
@@ -87,8 +87,7 @@ static void test_registers_have_names(void **state)
 	assert_int_equal(arch_register_number(&arch_x86_64, "r1", 2), -1);
 }
 
-/* asm/sigcontext.h of aarch64: where the registers of an interrupted frame are, seen from its SP.
- */
+/* Offsets from SP of the interrupted frame's registers: asm/sigcontext.h of aarch64. */
 static void test_a_signal_frame_has_each_register_in_turn(void **state)
 {
 	for (size_t i = 0; i < 31; i++)
@@ -102,9 +101,9 @@ static void test_a_signal_frame_has_each_register_in_turn(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_each_is_found_by_machine_and_name),
-		cmocka_unit_test(test_others_are_not_known),
-		cmocka_unit_test(test_the_host_is_what_uname_says),
+		cmocka_unit_test(test_archs_are_found_by_machine_and_name),
+		cmocka_unit_test(test_other_machines_are_unknown),
+		cmocka_unit_test(test_the_host_matches_uname),
 		cmocka_unit_test(test_samples_hold_each_register_once),
 		cmocka_unit_test(test_registers_are_where_perf_has_them),
 		cmocka_unit_test(test_registers_have_names),

@@ -10,7 +10,7 @@
 
 #include "common/base/counters.h"
 
-static void test_a_count_stays_where_it_is(void **state)
+static void test_a_counter_keeps_its_address(void **state)
 {
 	struct counters counters = { 0 };
 	uint64_t *first = counters_get(&counters, "dropped", "damaged");
@@ -29,7 +29,7 @@ static void test_a_count_stays_where_it_is(void **state)
 	counters_deinit(&counters);
 }
 
-static void test_groups_are_apart(void **state)
+static void test_groups_are_separate(void **state)
 {
 	struct counters counters = { 0 };
 
@@ -43,7 +43,7 @@ static void test_groups_are_apart(void **state)
 	counters_deinit(&counters);
 }
 
-static void test_beyond_the_limit_all_count_together(void **state)
+static void test_counters_over_the_limit_share_one(void **state)
 {
 	struct counters counters = { 0 };
 	char name[16];
@@ -62,9 +62,9 @@ static void test_beyond_the_limit_all_count_together(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_count_stays_where_it_is),
-		cmocka_unit_test(test_groups_are_apart),
-		cmocka_unit_test(test_beyond_the_limit_all_count_together),
+		cmocka_unit_test(test_a_counter_keeps_its_address),
+		cmocka_unit_test(test_groups_are_separate),
+		cmocka_unit_test(test_counters_over_the_limit_share_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,7 +11,7 @@
 
 enum { ITEMS = 1000 };
 
-static void test_added_items_stay(void **state)
+static void test_added_items_are_kept(void **state)
 {
 	uint32_t *list = NULL;
 	size_t n = 0;
@@ -73,7 +73,7 @@ static void test_binary_search_finds_the_first(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_added_items_stay),
+		cmocka_unit_test(test_added_items_are_kept),
 		cmocka_unit_test(test_room_doubles_when_it_is_used_up),
 		cmocka_unit_test(test_extended_list_is_zero_at_its_end),
 		cmocka_unit_test(test_binary_search_finds_the_first),

@@ -25,7 +25,7 @@ static void check(struct json *json, const char *expected)
 	free(text);
 }
 
-static void test_members_stand_in_their_order(void **state)
+static void test_members_keep_their_order(void **state)
 {
 	struct json json = begin();
 
@@ -44,7 +44,7 @@ static void test_members_stand_in_their_order(void **state)
 		     "\"empty\": {}, \"dropped\": {\"a\": 0, \"b\": 2}, \"cpu_user_s\": 1.250000}");
 }
 
-static void test_texts_cannot_break_out(void **state)
+static void test_texts_are_escaped(void **state)
 {
 	struct json json = begin();
 
@@ -55,7 +55,7 @@ static void test_texts_cannot_break_out(void **state)
 	check(&json, "{\"a\\\"b\\\\c\\\\u{a}d\": 1, \"x\": \"\\\"}\\\\u{1}\\\\x{ff} é\"}");
 }
 
-static void test_a_long_text_is_cut_not_lost(void **state)
+static void test_a_long_text_is_truncated(void **state)
 {
 	struct json json = begin();
 	char *name = malloc(10001);
@@ -75,9 +75,9 @@ static void test_a_long_text_is_cut_not_lost(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_members_stand_in_their_order),
-		cmocka_unit_test(test_texts_cannot_break_out),
-		cmocka_unit_test(test_a_long_text_is_cut_not_lost),
+		cmocka_unit_test(test_members_keep_their_order),
+		cmocka_unit_test(test_texts_are_escaped),
+		cmocka_unit_test(test_a_long_text_is_truncated),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,7 +20,7 @@ static int fill(void **state)
 	return 0;
 }
 
-static void test_a_name_that_fits_stays(void **state)
+static void test_a_name_that_fits_is_unchanged(void **state)
 {
 	name[LONG_NAME_MAX] = 0;
 	assert_ptr_equal(long_name_fit(name, 0, room), name);
@@ -36,7 +36,7 @@ static void test_a_longer_name_is_marked(void **state)
 	assert_true(long_name_is_cut(room, LONG_NAME_MAX));
 }
 
-static void test_names_that_differ_behind_the_cut_stay_apart(void **state)
+static void test_names_differing_past_the_cut_stay_distinct(void **state)
 {
 	long_name_fit(name, 0, room);
 	name[SIZE - 1] = 'y';
@@ -65,9 +65,9 @@ static void test_no_character_is_cut_in_two(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_a_name_that_fits_stays, fill),
+		cmocka_unit_test_setup(test_a_name_that_fits_is_unchanged, fill),
 		cmocka_unit_test_setup(test_a_longer_name_is_marked, fill),
-		cmocka_unit_test_setup(test_names_that_differ_behind_the_cut_stay_apart, fill),
+		cmocka_unit_test_setup(test_names_differing_past_the_cut_stay_distinct, fill),
 		cmocka_unit_test_setup(test_no_character_is_cut_in_two, fill),
 	};
 

@@ -24,7 +24,7 @@ static int set_up(void **state)
 	return 0;
 }
 
-/* Takes the oldest one, which is to be this one. */
+/* Removes the oldest item after checking that it is this one. */
 static void check_oldest(int item)
 {
 	assert_ptr_equal(lru_oldest(&lru), &items[item]);

@@ -20,7 +20,7 @@ static uint32_t add(struct name_store *store, const char *name, size_t size)
 	return number;
 }
 
-static void test_names_stay_as_more_come(void **state)
+static void test_names_keep_their_address(void **state)
 {
 	struct name_store store = { 0 };
 	uint32_t numbers[1000];
@@ -54,7 +54,7 @@ static void test_more_than_the_limit_is_refused(void **state)
 	for (int i = 0; i < (NAME_STORE_MAX >> 20) - 1; i++)
 		add(&store, name, sizeof(name));
 	assert_int_equal(name_store_add(&store, name, sizeof(name), &number), -ENOSPC);
-	add(&store, name, NAME_STORE_MAX - store.size - 1); /* what just fits */
+	add(&store, name, NAME_STORE_MAX - store.size - 1); /* fits exactly */
 	assert_int_equal(store.size, NAME_STORE_MAX);
 	assert_int_equal(name_store_add(&store, name, 0, &number), -ENOSPC);
 	assert_int_equal(name_store_add(&store, name, SIZE_MAX, &number), -ENOSPC);
@@ -64,7 +64,7 @@ static void test_more_than_the_limit_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names_stay_as_more_come),
+		cmocka_unit_test(test_names_keep_their_address),
 		cmocka_unit_test(test_a_zero_byte_does_not_end_a_name),
 		cmocka_unit_test(test_more_than_the_limit_is_refused),
 	};

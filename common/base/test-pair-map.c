@@ -15,7 +15,7 @@ static void test_every_pair_is_found_again(void **state)
 
 	pair_map_init(&map, 1 << 20);
 	assert_null(pair_map_find(&map, 0, 0));
-	/* Pairs that differ in one half alone, in high bits alone, and by being swapped. */
+	/* Pairs that differ in only one half, only in high bits, or by being swapped. */
 	for (uint64_t i = 0; i < 20000; i++) {
 		assert_int_equal(pair_map_add(&map, i, 1, i), 0);
 		assert_int_equal(pair_map_add(&map, 1ULL << 40, i + 20000, i + 1), 0);
@@ -55,7 +55,7 @@ static void test_a_full_map_refuses(void **state)
 	assert_null(pair_map_find(&map, 3, 3));
 	assert_int_equal(map.n, 3);
 	pair_map_deinit(&map);
-	assert_int_equal(pair_map_add(&map, 3, 3, 3), 0); /* usable again, the limit kept */
+	assert_int_equal(pair_map_add(&map, 3, 3, 3), 0); /* usable again, limit unchanged */
 	assert_int_equal(map.n_max, 3);
 	pair_map_deinit(&map);
 
@@ -109,8 +109,8 @@ static void test_each_pair_is_visited_once(void **state)
 	pair_map_deinit(&map);
 }
 
-/* Few slots and many removals: runs of neighbours are cut at every place. */
-static void test_what_is_removed_is_gone_and_nothing_else(void **state)
+/* Few slots and many removals cut runs of neighbours at every place. */
+static void test_removal_affects_no_other_pair(void **state)
 {
 	enum { KEYS = 400, STEPS = 200000 };
 	bool is_there[KEYS] = { false };
@@ -142,7 +142,7 @@ static void test_what_is_removed_is_gone_and_nothing_else(void **state)
 				assert_int_equal(*value, i + 1);
 		}
 	}
-	pair_map_remove(&map, 1, 1); /* was never there */
+	pair_map_remove(&map, 1, 1); /* was never added */
 	assert_int_equal(map.n, n);
 	pair_map_deinit(&map);
 }
@@ -153,7 +153,7 @@ static bool is_even(uint64_t a, uint64_t b, uint64_t value, void *arg)
 	return value % 2 == 0;
 }
 
-static void test_only_what_is_to_be_kept_stays(void **state)
+static void test_filtering_keeps_the_selected_pairs(void **state)
 {
 	struct pair_map map;
 	int n_asked = 0;
@@ -169,14 +169,14 @@ static void test_only_what_is_to_be_kept_stays(void **state)
 
 		assert_true(i % 2 ? !found : found && *found == i);
 	}
-	for (uint64_t i = 0; i < 7500; i++) /* as many as at first */
+	for (uint64_t i = 0; i < 7500; i++) /* as many as the first time */
 		assert_int_equal(pair_map_add(&map, 9, i, 0), 0);
 	assert_int_equal(pair_map_add(&map, 9, 7500, 0), -ENOSPC);
 	pair_map_keep(&map, is_even, &n_asked);
 	pair_map_deinit(&map);
 }
 
-static void test_of_nothing_nothing_is_kept(void **state)
+static void test_filtering_an_empty_map_keeps_it_empty(void **state)
 {
 	struct pair_map map;
 	int n_asked = 0;
@@ -198,9 +198,9 @@ int main(void)
 		cmocka_unit_test(test_a_full_map_refuses),
 		cmocka_unit_test(test_a_value_can_be_changed_in_place),
 		cmocka_unit_test(test_each_pair_is_visited_once),
-		cmocka_unit_test(test_what_is_removed_is_gone_and_nothing_else),
-		cmocka_unit_test(test_only_what_is_to_be_kept_stays),
-		cmocka_unit_test(test_of_nothing_nothing_is_kept),
+		cmocka_unit_test(test_removal_affects_no_other_pair),
+		cmocka_unit_test(test_filtering_keeps_the_selected_pairs),
+		cmocka_unit_test(test_filtering_an_empty_map_keeps_it_empty),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

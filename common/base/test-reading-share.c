@@ -15,7 +15,7 @@ enum { GREEDY = 1000, OTHER = 2000, LARGE = 1 << 30 };
 #define BEGIN_NS (1000 * SECOND_NS)
 #define END_NS (1060 * SECOND_NS)
 
-/* Whoever is allowed reads; the time that each of `n` users has had of a minute. */
+/* Each user reads whenever allowed; returns how much of one minute each of `n` users read. */
 static void read_for_a_minute(const uid_t *users, size_t n, uint64_t *ret_took)
 {
 	struct reading_share share = { 0 };
@@ -44,7 +44,7 @@ static void test_one_user_gets_a_twentieth_plus_savings(void **state)
 			60 * SECOND_NS / READING_SHARE_USER + READING_SAVED_USER_NS + TURN_NS);
 }
 
-static void test_all_together_have_a_tenth(void **state)
+static void test_all_users_share_a_tenth(void **state)
 {
 	uid_t users[300];
 	uint64_t took[300], all = 0;
@@ -58,7 +58,7 @@ static void test_all_together_have_a_tenth(void **state)
 			60 * SECOND_NS / READING_SHARE + READING_SAVED_NS + TURN_NS);
 }
 
-static void test_who_rests_keeps_nobody_else_from_reading(void **state)
+static void test_an_idle_user_does_not_block_others(void **state)
 {
 	struct reading_share share = { 0 };
 	uint64_t now = BEGIN_NS;
@@ -98,8 +98,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one_user_gets_a_twentieth_plus_savings),
-		cmocka_unit_test(test_all_together_have_a_tenth),
-		cmocka_unit_test(test_who_rests_keeps_nobody_else_from_reading),
+		cmocka_unit_test(test_all_users_share_a_tenth),
+		cmocka_unit_test(test_an_idle_user_does_not_block_others),
 		cmocka_unit_test(test_a_file_of_usual_size_is_read_at_once),
 		cmocka_unit_test(test_small_files_are_read_beside_large_ones),
 	};

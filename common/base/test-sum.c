@@ -13,13 +13,13 @@ static void test_a_sum_does_not_wrap(void **state)
 
 	assert_true(sum_add(&sum, SUM_FULL - 2));
 	assert_true(sum_add(&sum, 1));
-	assert_false(sum_add(&sum, 1)); /* this number means that there are more */
+	assert_false(sum_add(&sum, 1)); /* this value means more than can be counted */
 	assert_false(sum_add(&sum, 0));
 	assert_false(sum_add(&sum, SUM_FULL));
 	assert_true(sum == SUM_FULL);
 }
 
-static void test_what_is_taken_off_was_there(void **state)
+static void test_a_sum_does_not_go_below_zero(void **state)
 {
 	uint64_t sum = 5, full = SUM_FULL;
 
@@ -27,7 +27,7 @@ static void test_what_is_taken_off_was_there(void **state)
 	assert_int_equal(sum, 3);
 	sum_take_off(&sum, 4);
 	assert_int_equal(sum, 0);
-	sum_take_off(&full, 4); /* of how much is not known */
+	sum_take_off(&full, 4); /* amount unknown */
 	assert_true(full == SUM_FULL);
 }
 
@@ -35,7 +35,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_sum_does_not_wrap),
-		cmocka_unit_test(test_what_is_taken_off_was_there),
+		cmocka_unit_test(test_a_sum_does_not_go_below_zero),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

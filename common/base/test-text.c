@@ -19,7 +19,7 @@ static void check(const char *text, const char *expected)
 	assert_string_equal(clean, expected);
 }
 
-static void test_what_may_pass(void **state)
+static void test_printable_text_is_unchanged(void **state)
 {
 	check("", "");
 	check("operator<< <int>(a, b)", "operator<< <int>(a, b)");
@@ -30,20 +30,20 @@ static void test_control_characters_are_escaped(void **state)
 {
 	check("a\033[31mred\n", "a\\u{1b}[31mred\\u{a}");
 	check("\x7f\x01", "\\u{7f}\\u{1}");
-	check("\xc2\x85", "\\u{85}"); /* NEL, a C1 control */
+	check("\xc2\x85", "\\u{85}"); /* NEL, a C1 control character */
 	check("a\xc2\xa0z", "a\xc2\xa0z");
 }
 
-static void test_bytes_that_are_no_character_are_escaped(void **state)
+static void test_invalid_utf8_is_escaped(void **state)
 {
-	check("\xff\xfe", "\\x{ff}\\x{fe}");			   /* never in UTF-8 */
-	check("\xc0\xaf", "\\x{c0}\\x{af}");			   /* not the shortest form */
-	check("\xed\xa0\x80", "\\x{ed}\\x{a0}\\x{80}");		   /* a surrogate */
+	check("\xff\xfe", "\\x{ff}\\x{fe}");			   /* never valid in UTF-8 */
+	check("\xc0\xaf", "\\x{c0}\\x{af}");			   /* overlong form */
+	check("\xed\xa0\x80", "\\x{ed}\\x{a0}\\x{80}");		   /* surrogate */
 	check("\xf4\x90\x80\x80", "\\x{f4}\\x{90}\\x{80}\\x{80}"); /* beyond U+10FFFF */
-	check("x\xe2\x86", "x\\x{e2}\\x{86}");			   /* cut short */
+	check("x\xe2\x86", "x\\x{e2}\\x{86}");			   /* truncated */
 }
 
-/* Code points, of which each is escaped and those around are not. */
+/* Ranges of code points to escape; their neighbours pass unchanged. */
 static const struct {
 	uint32_t first, last;
 } ranges[] = {
@@ -76,7 +76,7 @@ static bool is_escaped(uint32_t code)
 	return false;
 }
 
-static void test_what_changes_how_others_are_shown_is_escaped(void **state)
+static void test_bidi_and_format_characters_are_escaped(void **state)
 {
 	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
 		for (uint32_t code = ranges[i].first; code <= ranges[i].last; code++)
@@ -96,12 +96,12 @@ static void test_what_changes_how_others_are_shown_is_escaped(void **state)
 	      "main\\u{202e}txt");
 }
 
-static void test_what_is_clean_stays_so(void **state)
+static void test_escapes_are_not_escaped_again(void **state)
 {
 	check("main\\u{202e}txt \\x{ff} \\ \\u{", "main\\u{202e}txt \\x{ff} \\ \\u{");
 }
 
-static void test_nothing_is_larger_than_its_room(void **state)
+static void test_output_fits_its_buffer(void **state)
 {
 	char text[256], clean[TEXT_CLEAN_SIZE(sizeof(text))];
 	size_t taken;
@@ -120,7 +120,7 @@ static void test_nothing_is_larger_than_its_room(void **state)
 		}
 }
 
-static void test_it_is_cut_between_characters(void **state)
+static void test_text_is_cut_between_characters(void **state)
 {
 	char clean[5];
 
@@ -137,13 +137,13 @@ static void test_it_is_cut_between_characters(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_may_pass),
+		cmocka_unit_test(test_printable_text_is_unchanged),
 		cmocka_unit_test(test_control_characters_are_escaped),
-		cmocka_unit_test(test_bytes_that_are_no_character_are_escaped),
-		cmocka_unit_test(test_what_changes_how_others_are_shown_is_escaped),
-		cmocka_unit_test(test_what_is_clean_stays_so),
-		cmocka_unit_test(test_nothing_is_larger_than_its_room),
-		cmocka_unit_test(test_it_is_cut_between_characters),
+		cmocka_unit_test(test_invalid_utf8_is_escaped),
+		cmocka_unit_test(test_bidi_and_format_characters_are_escaped),
+		cmocka_unit_test(test_escapes_are_not_escaped_again),
+		cmocka_unit_test(test_output_fits_its_buffer),
+		cmocka_unit_test(test_text_is_cut_between_characters),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Call frame information made by hand, for tests: what a hostile file could hold, too. */
+/* For tests: call frame information made by hand, including what a hostile file could hold. */
 #pragma once
 
 #include <dwarf.h>
@@ -14,7 +14,7 @@
 
 #include "common/elf/cfi.h"
 
-/* A section that grows. Its memory has no byte to spare, so that one read too far is seen. */
+/* A growing section. Its memory has no spare byte, so sanitizers detect reads past its end. */
 struct made {
 	enum cfi_kind kind;
 	uint64_t address;
@@ -22,7 +22,7 @@ struct made {
 	size_t n;
 };
 
-/* What a CIE says; 0 means what compilers for x86-64 write. */
+/* Contents of a CIE; 0 stands for what compilers for x86-64 write. */
 struct made_common {
 	uint8_t version;
 	const char *augmentation; /* "" for none */
@@ -35,21 +35,21 @@ struct made_common {
 };
 
 struct made_description {
-	size_t common;	  /* where its CIE is */
-	uint8_t encoding; /* as its CIE says */
+	size_t common;	  /* position of its CIE */
+	uint8_t encoding; /* as in its CIE */
 	uint64_t start, length;
-	const uint8_t *augmentation; /* with its size in front; NULL: the CIE has no 'z' */
+	const uint8_t *augmentation; /* preceded by its size; NULL: the CIE has no 'z' */
 	size_t augmentation_size;
 	const uint8_t *program;
 	size_t size;
 };
 
-/* The bytes of a program and how many they are, for the two fields above. */
+/* Initializes the two fields above: the bytes of a program and their number. */
 #define PROGRAM(...)                                                                               \
 	.program = (const uint8_t[]){ __VA_ARGS__ },                                               \
 	.size = sizeof((const uint8_t[]){ __VA_ARGS__ })
 
-/* An empty augmentation, as almost every FDE of .eh_frame has. */
+/* Empty augmentation data, as in almost every FDE of .eh_frame. */
 #define NO_AUGMENTATION .augmentation = (const uint8_t[]){ 0 }, .augmentation_size = 1
 
 static inline void made_deinit(struct made *made)
@@ -118,7 +118,7 @@ static inline void put_encoded(struct made *made, uint8_t encoding, uint64_t add
 	put_format(made, encoding, address);
 }
 
-/* Begins an entry, whose length is known at its end. */
+/* Begins an entry; its length is filled in at its end. */
 static inline size_t begin_entry(struct made *made)
 {
 	put_number(made, 0, 4);
@@ -132,7 +132,7 @@ static inline void end_entry(struct made *made, size_t at)
 	memcpy(made->bytes + at, &length, sizeof(length));
 }
 
-/* What follows "z": its characters' data, with their size in front. */
+/* Augmentation data, preceded by its size: one item for each character after "z". */
 static inline void put_augmentation_data(struct made *made, const struct made_common *common)
 {
 	struct made data = { 0 };
@@ -152,7 +152,7 @@ static inline void put_augmentation_data(struct made *made, const struct made_co
 	made_deinit(&data);
 }
 
-/* What a CIE holds behind its id. */
+/* The part of a CIE after its id. */
 static inline void put_common_body(struct made *made, const struct made_common *common)
 {
 	uint8_t version = common->version ? common->version : 1;
@@ -161,8 +161,8 @@ static inline void put_common_body(struct made *made, const struct made_common *
 	put_number(made, version, 1);
 	put_bytes(made, common->augmentation, strlen(common->augmentation) + 1);
 	if (version == 4) {
-		put_number(made, 8, 1); /* size of an address */
-		put_number(made, 0, 1); /* and of a segment selector */
+		put_number(made, 8, 1); /* address size */
+		put_number(made, 0, 1); /* segment selector size */
 	}
 	put_uleb(made, common->code_factor ? common->code_factor : 1);
 	put_sleb(made, common->data_factor ? common->data_factor : -8);
@@ -175,7 +175,7 @@ static inline void put_common_body(struct made *made, const struct made_common *
 	put_bytes(made, common->program, common->size);
 }
 
-/* Where it is, for its descriptions. */
+/* Returns the position of the CIE, for its FDEs. */
 static inline size_t put_common(struct made *made, const struct made_common *common)
 {
 	size_t at = begin_entry(made);
@@ -186,7 +186,7 @@ static inline size_t put_common(struct made *made, const struct made_common *com
 	return at;
 }
 
-/* What an FDE holds behind its id. */
+/* The part of an FDE after its id. */
 static inline void put_description_body(struct made *made,
 					const struct made_description *description)
 {

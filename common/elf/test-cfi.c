@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sections made by hand: what is in them is listed, and what is wrong in them is left out. */
+/* Lists sections made by hand: valid entries are listed, invalid ones are left out. */
 #include "common/base/cleanup.h"
 #include "common/elf/test-cfi-made.h"
 
@@ -11,7 +11,7 @@ enum { SDATA4_PCREL = DW_EH_PE_pcrel | DW_EH_PE_sdata4 };
 static const struct made_common plain = { .augmentation = "" };
 static const struct made_common usual = { .augmentation = "zR", .encoding = SDATA4_PCREL };
 
-/* Lists a section that must give memory at least. */
+/* Lists a section; running out of memory is the only error that fails the test. */
 static struct cfi list(const struct made *made)
 {
 	struct cfi_section section = made_section(made);
@@ -28,7 +28,7 @@ static void assert_range(const struct cfi *cfi, size_t i, uint64_t start, uint64
 	assert_int_equal(cfi->list[i].end, end);
 }
 
-/* The usual FDE: 0x40 bytes of code, and a program of one byte that tells it from others. */
+/* The usual FDE: 0x40 bytes of code, and a one-byte program that identifies it. */
 static void put_usual(struct made *made, size_t common, uint64_t start, uint8_t mark)
 {
 	put_description(made, &(struct made_description){ .common = common,
@@ -91,8 +91,8 @@ static void test_signed_numbers_of_any_length_are_read(void **state)
 	}
 }
 
-/* Padding, as assemblers write it where they fix a number's size, and beyond what 64 bits hold. */
-static void test_a_number_longer_than_it_need_be_is_the_same(void **state)
+/* Padded numbers: assemblers pad to fix a number's size, here even beyond 64 bits. */
+static void test_padded_leb128_numbers_are_read(void **state)
 {
 	struct dwarf_cursor cursor =
 		CURSOR(0x81, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0xff, 0x7f);
@@ -105,13 +105,13 @@ static void test_a_number_longer_than_it_need_be_is_the_same(void **state)
 	assert_false(cursor.is_bad);
 }
 
-static void test_what_is_taken_beyond_the_end_is_zero_and_bad(void **state)
+static void test_reads_past_the_end_give_zero_and_an_error(void **state)
 {
 	struct dwarf_cursor cursor = CURSOR(1, 2, 3);
 
 	assert_int_equal(dwarf_take(&cursor, 4), 0);
 	assert_true(cursor.is_bad);
-	assert_ptr_equal(cursor.at, cursor.end); /* not even what was there is left */
+	assert_ptr_equal(cursor.at, cursor.end); /* not even the remaining bytes can be read */
 	cursor = CURSOR(1, 2, 3);
 	assert_int_equal(dwarf_take(&cursor, 2), 0x201);
 	assert_int_equal(dwarf_take(&cursor, 1), 3);
@@ -153,7 +153,7 @@ static void test_every_encoding_of_an_address_is_read(void **state)
 	}
 }
 
-/* As in most files: .eh_frame comes behind the code in some, and before it in others. */
+/* .eh_frame follows the code in some files and precedes it in others. */
 static void test_relative_addresses_go_both_ways(void **state)
 {
 	_cleanup_made_ struct made made = { .address = 0x500000 };
@@ -168,8 +168,8 @@ static void test_relative_addresses_go_both_ways(void **state)
 	assert_range(&cfi, 1, 0x40000000, 0x40000040);
 }
 
-/* They are for sections that do not describe where code begins, or are no encodings at all. */
-static void test_an_encoding_of_no_use_for_code_is_refused(void **state)
+/* These encodings are invalid, or meant for sections that do not describe where code begins. */
+static void test_encodings_useless_for_code_are_refused(void **state)
 {
 	static const uint8_t encodings[] = {
 		DW_EH_PE_textrel | DW_EH_PE_udata4,
@@ -213,7 +213,7 @@ static void test_an_empty_section_has_no_fdes(void **state)
 	cfi_deinit(&cfi);
 }
 
-/* One CIE and one FDE with lengths of 64 bits; their ids are of `id_size` bytes. */
+/* One CIE and one FDE with 64-bit lengths and ids of `id_size` bytes. */
 static struct made make_64_bit(enum cfi_kind kind, size_t id_size)
 {
 	struct made made = { .kind = kind, .address = 0x1000 };
@@ -239,7 +239,7 @@ static struct made make_64_bit(enum cfi_kind kind, size_t id_size)
 	return made;
 }
 
-/* LSB: the CIE's id and the FDE's pointer have 4 bytes in .eh_frame, whatever the length has. */
+/* LSB: .eh_frame's ids and pointers have 4 bytes even with 64-bit lengths. */
 static void test_a_length_of_64_bits_is_read(void **state)
 {
 	_cleanup_made_ struct made eh_frame = make_64_bit(CFI_EH_FRAME, 4);
@@ -254,7 +254,7 @@ static void test_a_length_of_64_bits_is_read(void **state)
 	assert_marked(&other, 0, 7);
 }
 
-/* The return address' number is a byte in version 1, and of any length later. */
+/* The return address register is a byte in version 1 and a LEB128 number in later versions. */
 static void test_the_versions_of_both_sections_are_read(void **state)
 {
 	static const uint8_t versions[] = { 1, 3, 4 };
@@ -310,7 +310,7 @@ static void test_an_unknown_version_is_refused(void **state)
 	}
 }
 
-/* Version 4 tells sizes: of addresses of another machine, and of segments. */
+/* CIE version 4 holds an address size, which may be another machine's, and a segment size. */
 static void test_addresses_of_another_size_are_refused(void **state)
 {
 	static const uint8_t sizes[][2] = { { 4, 0 }, { 8, 1 }, { 0, 0 } };
@@ -328,7 +328,7 @@ static void test_addresses_of_another_size_are_refused(void **state)
 	}
 }
 
-/* Lists one FDE whose CIE has an augmentation. */
+/* Lists one FDE whose CIE has this augmentation. */
 static struct cfi list_with(struct made *made, const char *augmentation)
 {
 	size_t at = put_common(made, &(struct made_common){ .augmentation = augmentation,
@@ -370,7 +370,7 @@ static void test_augmentations_are_read_and_their_data_skipped(void **state)
 	}
 }
 
-/* It has no size, so that where the program begins is not known: "eh" had a pointer there. */
+/* Without a size the start of the program is unknown: "eh", for example, puts a pointer there. */
 static void test_an_augmentation_without_a_size_is_refused(void **state)
 {
 	static const char *const augmentations[] = { "eh", "R", "S", "Z", "armcc+" };
@@ -396,11 +396,11 @@ static void test_augmentation_beyond_its_entry_is_refused(void **state)
 				       .augmentation = (const uint8_t[]){ 2, 0 },
 				       .augmentation_size = 2,
 			       });
-	put_number(&made, 0, 8); /* what it would reach into */
+	put_number(&made, 0, 8); /* bytes that it would reach into */
 	assert_refused(&made);
 }
 
-/* The data that its characters ask for are more than the size says. */
+/* Its characters require more data than its size allows. */
 static void test_augmentation_beyond_its_size_is_refused(void **state)
 {
 	enum { SIZE_AT = 4 + 4 + 1 + 3 + 3 };
@@ -436,7 +436,7 @@ static void test_debug_frame_fde_may_precede_its_cie(void **state)
 	assert_int_equal(cfi.list[0].common, 0);
 }
 
-static void test_each_description_finds_its_own_common_part(void **state)
+static void test_each_fde_finds_its_cie(void **state)
 {
 	_cleanup_made_ struct made made = { .address = 0x1000 };
 	_cleanup_cfi_ struct cfi cfi = { 0 };
@@ -460,14 +460,14 @@ static void test_an_fde_without_a_cie_is_refused(void **state)
 	_cleanup_made_ struct made none = { 0 }, wrong = { 0 };
 	size_t at;
 
-	put_usual(&none, 0, 0x1000, 0); /* it is at 0 itself */
+	put_usual(&none, 0, 0x1000, 0); /* the FDE itself is at 0 */
 	assert_refused(&none);
 	at = put_common(&wrong, &usual);
 	put_usual(&wrong, at + 1, 0x1000, 0);
 	assert_refused(&wrong);
 }
 
-/* The pointer of .eh_frame leads back and has no sign. */
+/* The pointer of .eh_frame is an unsigned distance backwards. */
 static void test_eh_frame_cie_must_precede_its_fde(void **state)
 {
 	_cleanup_made_ struct made made = { 0 };
@@ -498,7 +498,7 @@ static void test_a_range_that_is_empty_or_wraps_is_refused(void **state)
 	}
 }
 
-static void test_descriptions_come_out_sorted(void **state)
+static void test_fdes_are_sorted(void **state)
 {
 	_cleanup_made_ struct made made = { .address = 0x1000 };
 	_cleanup_cfi_ struct cfi cfi = { 0 };
@@ -516,7 +516,7 @@ static void test_descriptions_come_out_sorted(void **state)
 
 static void test_duplicates_stay_in_the_order_of_the_section(void **state)
 {
-	for (uint64_t last = 0x1800; last <= 0x2800; last += 0x1000) { /* unsorted, sorted */
+	for (uint64_t last = 0x1800; last <= 0x2800; last += 0x1000) { /* unsorted, then sorted */
 		_cleanup_made_ struct made made = { .address = 0x1000 };
 		_cleanup_cfi_ struct cfi cfi = { 0 };
 		size_t at = put_common(&made, &usual), first = last < 0x2000;
@@ -548,7 +548,7 @@ static void test_a_length_of_zero_ends_a_section(void **state)
 	assert_int_equal(cfi.n_refused, 0);
 }
 
-/* The rest cannot be found; what was before it stays. */
+/* Entries after such a length cannot be found; those before it are kept. */
 static void test_a_length_beyond_the_end_ends_a_section(void **state)
 {
 	static const uint32_t lengths[] = { 0x7fffffff, 0xfffffffe, UINT32_MAX };
@@ -573,7 +573,7 @@ static bool is_inside(const struct cfi_section *section, const uint8_t *at, cons
 	return at >= section->bytes && at <= end && end <= section->bytes + section->size;
 }
 
-/* What every list must be like, come from where it may. */
+/* Invariants of every list, whatever its input. */
 static void assert_sane(const struct cfi *cfi)
 {
 	const struct cfi_section *section = &cfi->section;
@@ -591,7 +591,7 @@ static void assert_sane(const struct cfi *cfi)
 	}
 }
 
-/* A section with something of everything. */
+/* A section with every kind of entry. */
 static struct made make_rich(enum cfi_kind kind)
 {
 	struct made made = { .kind = kind, .address = 0x1000 };
@@ -658,11 +658,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_unsigned_numbers_of_any_length_are_read),
 		cmocka_unit_test(test_signed_numbers_of_any_length_are_read),
-		cmocka_unit_test(test_a_number_longer_than_it_need_be_is_the_same),
-		cmocka_unit_test(test_what_is_taken_beyond_the_end_is_zero_and_bad),
+		cmocka_unit_test(test_padded_leb128_numbers_are_read),
+		cmocka_unit_test(test_reads_past_the_end_give_zero_and_an_error),
 		cmocka_unit_test(test_every_encoding_of_an_address_is_read),
 		cmocka_unit_test(test_relative_addresses_go_both_ways),
-		cmocka_unit_test(test_an_encoding_of_no_use_for_code_is_refused),
+		cmocka_unit_test(test_encodings_useless_for_code_are_refused),
 		cmocka_unit_test(test_an_empty_section_has_no_fdes),
 		cmocka_unit_test(test_a_length_of_64_bits_is_read),
 		cmocka_unit_test(test_the_versions_of_both_sections_are_read),
@@ -673,11 +673,11 @@ int main(void)
 		cmocka_unit_test(test_augmentation_beyond_its_entry_is_refused),
 		cmocka_unit_test(test_augmentation_beyond_its_size_is_refused),
 		cmocka_unit_test(test_debug_frame_fde_may_precede_its_cie),
-		cmocka_unit_test(test_each_description_finds_its_own_common_part),
+		cmocka_unit_test(test_each_fde_finds_its_cie),
 		cmocka_unit_test(test_an_fde_without_a_cie_is_refused),
 		cmocka_unit_test(test_eh_frame_cie_must_precede_its_fde),
 		cmocka_unit_test(test_a_range_that_is_empty_or_wraps_is_refused),
-		cmocka_unit_test(test_descriptions_come_out_sorted),
+		cmocka_unit_test(test_fdes_are_sorted),
 		cmocka_unit_test(test_duplicates_stay_in_the_order_of_the_section),
 		cmocka_unit_test(test_a_length_of_zero_ends_a_section),
 		cmocka_unit_test(test_a_length_beyond_the_end_ends_a_section),

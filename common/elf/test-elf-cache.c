@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What is told of an image when its file is first read. The test's own executable is the file. */
+/* Ids emitted when an image's file is first read; the file is the test's own executable. */
 #include <elf.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -28,7 +28,7 @@ static char own[4096];
 
 static int set_up(void **state)
 {
-	static const struct wire_hello hello; /* without an image server */
+	static const struct wire_hello hello; /* without image server */
 	ssize_t size = readlink("/proc/self/exe", own, sizeof(own) - 1);
 
 	own[size < 0 ? 0 : size] = 0;
@@ -55,7 +55,7 @@ static struct image *add(enum wire_image_kind kind, const char *path)
 	return image_table_find(&table, IMAGE);
 }
 
-/* As a recorded stream tells it. */
+/* An image as a recorded stream reports it. */
 static struct image *add_file(const char *path)
 {
 	struct image *image = add(WIRE_image_kind_FILE, path);
@@ -101,7 +101,7 @@ static void test_ids_from_upstream_are_not_emitted_again(void **state)
 	assert_int_equal(test_stream_next(&stream, &view), 0);
 }
 
-/* As a source of perf.data files does, or a stage of version 1.0. */
+/* Sources of perf.data files and stages of version 1.0 send the build-id alone. */
 static void test_a_file_id_is_added_to_a_build_id(void **state)
 {
 	struct image *image = add_file(own);
@@ -130,12 +130,12 @@ static void test_a_file_that_is_not_elf_has_a_file_id(void **state)
 	assert_int_equal(test_stream_next(&stream, &view), 0);
 }
 
-static void test_of_what_cannot_be_had_nothing_is_emitted(void **state)
+static void test_unavailable_files_emit_nothing(void **state)
 {
 	struct image *image = add_file(own);
 	union wire_view view;
 
-	image->state.size++; /* another file by now */
+	image->state.size++; /* the file has changed */
 	assert_null(elf_cache_get(&files, image));
 	assert_int_equal(test_stream_next(&stream, &view), 0);
 	assert_false(image->has_id);
@@ -159,7 +159,7 @@ static void test_a_vdso_has_the_id_of_its_pages(void **state)
 	assert_int_equal(image_table_set_data(&table, &data), 0);
 	assert_non_null(elf_cache_get(&files, image));
 	assert_int_equal(test_stream_next(&stream, &view), WIRE_RECORD_image_id);
-	file_id_of_bytes(vdso, (size + PAGE - 1) / PAGE * PAGE, &id); /* as it is mapped here */
+	file_id_of_bytes(vdso, (size + PAGE - 1) / PAGE * PAGE, &id); /* as mapped here */
 	file_id_text(&id, expected);
 	assert_string_equal(view.image_id.file_id, expected);
 	assert_true(view.image_id.build_id.size > 0);
@@ -208,7 +208,7 @@ static void test_least_recently_used_file_is_closed(void **state)
 	assert_non_null(elf_cache_get(&files, second));
 	assert_int_equal(closed, 13);
 	assert_non_null(elf_cache_get(&files, third));
-	assert_null(elf->elf); /* closed, and where it was */
+	assert_null(elf->elf); /* closed, but its entry is kept */
 	assert_int_equal(elf->fd, -1);
 	assert_true(elf->n_segments > 0);
 	assert_true(elf_cache_reopen(elf));
@@ -249,7 +249,7 @@ int main(void)
 		TEST(test_ids_from_upstream_are_not_emitted_again),
 		TEST(test_a_file_id_is_added_to_a_build_id),
 		TEST(test_a_file_that_is_not_elf_has_a_file_id),
-		TEST(test_of_what_cannot_be_had_nothing_is_emitted),
+		TEST(test_unavailable_files_emit_nothing),
 		TEST(test_a_vdso_has_the_id_of_its_pages),
 		TEST(test_least_recently_used_file_is_closed),
 		TEST(test_failed_opens_are_retried_less_and_less),

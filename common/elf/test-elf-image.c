@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The test's own executable is the file that is read, and damaged. */
+/* Reads the test's own executable, whole and damaged. */
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
@@ -31,7 +31,7 @@ static int set_up(void **state)
 
 	if (!file || fseek(file, 0, SEEK_END) < 0)
 		return -1;
-	own_size = ftell(file) & -8UL; /* what follows it in a larger file is aligned */
+	own_size = ftell(file) & -8UL; /* aligns what follows it in a larger file */
 	rewind(file);
 	own = malloc(own_size);
 	if (!own || fread(own, own_size, 1, file) != 1 || !mkdtemp(dir))
@@ -47,7 +47,7 @@ static int tear_down(void **state)
 	return rmdir(dir);
 }
 
-/* An image as it is known from a recorded stream: by its path, size and time. */
+/* An image as a recorded stream describes it: path, size and time. */
 static struct image recorded(const char *file)
 {
 	struct image image = { .kind = WIRE_image_kind_FILE, .path = (char *)file };
@@ -79,17 +79,17 @@ static void test_a_whole_file_is_read(void **state)
 	assert_int_equal(id.image, 42);
 	elf_image_close(&elf);
 	assert_int_equal(elf.fd, -1);
-	elf_image_close(&elf); /* nothing is left to close */
+	elf_image_close(&elf); /* must do nothing */
 }
 
-/* Where the loader has put us tells what the file must say. */
+/* The loader's base address for this program is the reference for what the file must yield. */
 static int find_own_base(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	*(uint64_t *)arg = info->dlpi_addr;
 	return 1;
 }
 
-static void test_offsets_and_addresses_are_those_of_the_loader(void **state)
+static void test_offsets_and_addresses_match_the_loader(void **state)
 {
 	uint64_t base, address, offset, again;
 	struct elf_image elf;
@@ -117,7 +117,7 @@ static void test_an_executable_segment_begins_with_its_page(void **state)
 
 	assert_true(elf_image_address(&elf, 0x1234, &address));
 	assert_int_equal(address, 0x21234);
-	assert_true(elf_image_address(&elf, 0x1000, &address)); /* in both: as it is executed */
+	assert_true(elf_image_address(&elf, 0x1000, &address)); /* in both: executable one */
 	assert_int_equal(address, 0x21000);
 	assert_true(elf_image_address(&elf, 0xfff, &address));
 	assert_int_equal(address, 0x10fff);
@@ -177,7 +177,7 @@ static void test_every_flipped_header_byte_is_harmless(void **state)
 	}
 }
 
-static void test_what_is_no_elf_file_of_ours_is_refused(void **state)
+static void test_unsupported_elf_files_are_refused(void **state)
 {
 	Elf64_Ehdr *header = (void *)own;
 	Elf64_Ehdr kept = *header;
@@ -201,7 +201,7 @@ static void test_what_is_no_elf_file_of_ours_is_refused(void **state)
 	*header = kept;
 }
 
-/* The whole file with `n` copies of its first loaded segment's header, and no others. */
+/* The whole file with `n` copies of its first loadable program header, and no others. */
 static int open_with_segments(size_t n, struct elf_image *ret)
 {
 	const Elf64_Ehdr *header = (const void *)own;
@@ -259,7 +259,7 @@ static void test_memory_without_a_file_is_unavailable(void **state)
 	assert_int_equal(elf_image_open(&image, &nobody, &elf), ELF_IMAGE_E_UNAVAILABLE);
 }
 
-/* The vDSO's bytes come in the stream, so they are anybody's. */
+/* The vDSO's bytes come from the stream, so they are untrusted. */
 static void test_bytes_of_the_stream_are_read_in_memory(void **state)
 {
 	struct image_client nobody = { .fd = -1 };
@@ -274,7 +274,7 @@ static void test_bytes_of_the_stream_are_read_in_memory(void **state)
 	for (size_t cut = size;; cut /= 2) {
 		int r;
 
-		/* Exactly so many bytes, so that one read too far is seen. */
+		/* A block of exactly this size, so that sanitizers detect reads past its end. */
 		image.bytes = malloc(cut);
 		image.n_bytes = cut;
 		memcpy(image.bytes, vdso, cut);
@@ -294,7 +294,7 @@ static void test_bytes_of_the_stream_are_read_in_memory(void **state)
 	}
 }
 
-/* A stage told the vDSO's build-id, and there is no server to ask. */
+/* An earlier stage emitted the vDSO's build-id, and there is no image server. */
 static void test_embedded_bytes_need_no_build_id(void **state)
 {
 	struct image_client nobody = { .fd = -1 };
@@ -313,11 +313,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_whole_file_is_read),
-		cmocka_unit_test(test_offsets_and_addresses_are_those_of_the_loader),
+		cmocka_unit_test(test_offsets_and_addresses_match_the_loader),
 		cmocka_unit_test(test_an_executable_segment_begins_with_its_page),
 		cmocka_unit_test(test_every_truncation_is_refused_or_harmless),
 		cmocka_unit_test(test_every_flipped_header_byte_is_harmless),
-		cmocka_unit_test(test_what_is_no_elf_file_of_ours_is_refused),
+		cmocka_unit_test(test_unsupported_elf_files_are_refused),
 		cmocka_unit_test(test_more_segments_than_the_limit_are_refused),
 		cmocka_unit_test(test_only_regular_files_are_available),
 		cmocka_unit_test(test_memory_without_a_file_is_unavailable),

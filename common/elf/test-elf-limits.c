@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The test's own executable, with headers that promise more than it has. */
+/* Limits on headers that claim more than the file holds: the test's own executable, damaged. */
 #include <elf.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -20,7 +20,7 @@
 static Elf *elf;
 static int fd = -1;
 
-/* A copy of it, which no name leads to. */
+/* An unlinked copy of the executable. */
 static int set_up(void **state)
 {
 	_cleanup_file_ FILE *file = tmpfile();
@@ -56,7 +56,7 @@ static struct elf_section find(const char *name)
 	return section;
 }
 
-/* Says of a section that it is so large, and how. */
+/* Sets a section's size in its header and adds flags. */
 static void claim(const char *name, uint64_t size, uint64_t more_flags)
 {
 	struct elf_section section = find(name);
@@ -71,7 +71,7 @@ static bool is_hidden(const char *name)
 	return find(name).header.sh_type == SHT_NOBITS;
 }
 
-static void test_of_a_usual_file_nothing_is_hidden(void **state)
+static void test_all_sections_of_a_usual_file_are_visible(void **state)
 {
 	assert_int_equal(elf_limits_apply(elf), 0);
 	assert_true(elf_limits_hold(elf));
@@ -87,7 +87,7 @@ static void test_tables_have_a_limit_together(void **state)
 	assert_int_not_equal(is_hidden(".symtab"), is_hidden(".strtab"));
 }
 
-static void test_a_loaded_section_has_one_of_its_own(void **state)
+static void test_a_loaded_section_has_its_own_limit(void **state)
 {
 	claim(".eh_frame", ELF_LOADED_MAX, 0);
 	claim(".text", ELF_LOADED_MAX + 1, 0);
@@ -96,7 +96,7 @@ static void test_a_loaded_section_has_one_of_its_own(void **state)
 	assert_true(is_hidden(".text"));
 }
 
-static void test_what_is_compressed_is_dwarf(void **state)
+static void test_only_dwarf_sections_may_be_compressed(void **state)
 {
 	claim(".debug_info", 1 << 10, SHF_COMPRESSED);
 	claim(".comment", 1 << 10, SHF_COMPRESSED);
@@ -108,7 +108,7 @@ static void test_what_is_compressed_is_dwarf(void **state)
 	assert_true(is_hidden(".dynstr"));
 }
 
-static void test_anything_else_is_small(void **state)
+static void test_other_sections_have_a_small_limit(void **state)
 {
 	claim(".debug_info", ELF_OTHER_MAX + 1, 0);
 	claim(".comment", ELF_OTHER_MAX + 1, 0);
@@ -117,8 +117,8 @@ static void test_anything_else_is_small(void **state)
 	assert_true(is_hidden(".comment"));
 }
 
-/* Nothing has a name then, but nothing is read for one either. */
-static void test_names_that_unfold_are_not_read(void **state)
+/* Section names are not decompressed; sections then have no names. */
+static void test_compressed_section_names_are_not_read(void **state)
 {
 	struct elf_section section;
 
@@ -133,12 +133,12 @@ static void test_names_that_unfold_are_not_read(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_of_a_usual_file_nothing_is_hidden),
+		TEST(test_all_sections_of_a_usual_file_are_visible),
 		TEST(test_tables_have_a_limit_together),
-		TEST(test_a_loaded_section_has_one_of_its_own),
-		TEST(test_what_is_compressed_is_dwarf),
-		TEST(test_anything_else_is_small),
-		TEST(test_names_that_unfold_are_not_read),
+		TEST(test_a_loaded_section_has_its_own_limit),
+		TEST(test_only_dwarf_sections_may_be_compressed),
+		TEST(test_other_sections_have_a_small_limit),
+		TEST(test_compressed_section_names_are_not_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

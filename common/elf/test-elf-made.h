@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* For tests: ELF files in memory, of functions whose unwind information is made by hand. */
+/* For tests: ELF files in memory whose functions have unwind information made by hand. */
 #pragma once
 
 #include <elf.h>
@@ -8,15 +8,15 @@
 #include "common/elf/test-cfi-made.h"
 
 enum {
-	MADE_VADDR = 0x400000, /* of the file's first byte: not its offset */
+	MADE_VADDR = 0x400000, /* of the first byte; differs from its offset */
 	MADE_CODE = 0x1000,    /* offset of the first function */
-	MADE_FUNCTION = 0x40,  /* bytes of a function */
-	MADE_FRAMES_MAX = 128, /* bytes of its descriptions */
-	/* Behind a function's calls, and behind none. */
+	MADE_FUNCTION = 0x40,  /* bytes per function */
+	MADE_FRAMES_MAX = 128, /* size limit of its FDEs */
+	/* Offsets after the direct call, after the indirect call, and after no call. */
 	MADE_BEHIND_CALL = 5,
 	MADE_BEHIND_INDIRECT = 7,
 	MADE_BEHIND_NONE = 16,
-	MADE_BEHIND_LATE = 0x1a, /* of a PLT's second stub */
+	MADE_BEHIND_LATE = 0x1a, /* in the second stub of a PLT */
 };
 
 /* call rel32; call *%rax; …; call *%rax */
@@ -24,9 +24,9 @@ static const uint8_t made_code[MADE_BEHIND_LATE] = {
 	0xe8, 0, 0, 0, 0, 0xff, 0xd0, [MADE_BEHIND_LATE - 2] = 0xff, 0xd0
 };
 
-/* Nothing of it runs: only the places count. Its code is x86-64's on any architecture. */
+/* The code never runs, only its offsets matter; it is x86-64 code for every architecture. */
 struct made_function {
-	const uint8_t *program; /* behind that of the CIE, which is as on entry to a function */
+	const uint8_t *program; /* appended to the CIE's, which describes function entry */
 	size_t size;
 	const char *augmentation; /* NULL: "zR" */
 	bool has_no_description;
@@ -37,7 +37,7 @@ static inline size_t made_offset(size_t function)
 	return MADE_CODE + function * MADE_FUNCTION;
 }
 
-/* A CIE and an FDE each, so that no function depends on another one. */
+/* One CIE and one FDE per function, so that functions are independent of each other. */
 static inline void put_function(const struct arch *arch, struct made *frames,
 				const struct made_function *function, size_t i)
 {
@@ -65,7 +65,7 @@ static inline void put_function(const struct arch *arch, struct made *frames,
 				});
 }
 
-/* .eh_frame of many functions: each made by itself, since a section that grows is copied. */
+/* .eh_frame of many functions, each made separately because a growing section is copied. */
 static inline struct made made_frames(const struct arch *arch,
 				      const struct made_function *functions, size_t n,
 				      uint64_t address)
@@ -84,11 +84,11 @@ static inline struct made made_frames(const struct arch *arch,
 		frames.n += one.n;
 		made_deinit(&one);
 	}
-	frames.n += 4; /* the end: an entry without length */
+	frames.n += 4; /* terminator: an entry of length zero */
 	return frames;
 }
 
-/* header | segment | functions | .eh_frame | names | sections: all of it is loaded and runs. */
+/* header | segment | functions | .eh_frame | names | sections: one executable segment. */
 static inline struct made made_elf(const struct arch *arch, const struct made_function *functions,
 				   size_t n, uint64_t entry)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* pread() is ours here (see meson.build), so that a file changes exactly while it is read. */
+/* pread() is wrapped (see meson.build), so that a file changes exactly while it is read. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -61,14 +61,14 @@ static void check(const void *data, size_t size, const char *expected)
 	assert_int_equal(file_id_of_file(fd, &id), FILE_ID_OK);
 	file_id_text(&id, text);
 	assert_string_equal(text, expected);
-	assert_int_equal(lseek(fd, 0, SEEK_CUR), size); /* is not moved */
+	assert_int_equal(lseek(fd, 0, SEEK_CUR), size); /* unchanged */
 	memset(&id, 0, sizeof(id));
 	file_id_of_bytes(data, size, &id);
 	file_id_text(&id, text);
 	assert_string_equal(text, expected);
 }
 
-/* The one file of TestFileIDFromExecutableReader in OpenTelemetry's libpf/fileid_test.go. */
+/* The only file of TestFileIDFromExecutableReader in OpenTelemetry's libpf/fileid_test.go. */
 static void test_a_file_has_the_id_that_opentelemetry_expects(void **state)
 {
 	check("\x7f"
@@ -129,7 +129,7 @@ static void append_before_the_end_is_read(int fd)
 		assert_int_equal(write(fd, "x", 1), 1);
 }
 
-/* A little later, so that its time is another one, however coarse the clock. */
+/* Writes later, so that the mtime differs however coarse the clock is. */
 static void write_before_the_end_is_read(int fd)
 {
 	if (n_preads != 2)
@@ -138,7 +138,7 @@ static void write_before_the_end_is_read(int fd)
 	assert_int_equal(pwrite(fd, "x", 1, 0), 1);
 }
 
-static void test_a_file_that_changes_while_it_is_read_has_none(void **state)
+static void test_a_file_changing_while_read_has_no_id(void **state)
 {
 	static void (*const changes[])(int fd) = {
 		cut_before_the_end_is_read,   cut_a_little_before_the_end_is_read,
@@ -160,7 +160,7 @@ static void test_a_file_that_changes_while_it_is_read_has_none(void **state)
 	}
 }
 
-static void test_what_is_no_file_has_none(void **state)
+static void test_only_regular_files_have_an_id(void **state)
 {
 	_cleanup_fd_ int directory = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_fd_ int zeros = open("/dev/zero", O_RDONLY | O_CLOEXEC);
@@ -204,7 +204,7 @@ static void test_kernels_are_emitted_by_their_build_ids(void **state)
 		assert_true(file_id_of_kernel(kernels[i].build_id, kernels[i].size, &id));
 		file_id_text(&id, text);
 		assert_string_equal(text, kernels[i].id);
-		/* kallsyms/kallsyms.go asks for 16 characters of text, which are 8 bytes. */
+		/* kallsyms/kallsyms.go requires 16 characters of text, i.e. 8 bytes. */
 		assert_true(file_id_of_kernel(kernels[i].build_id, 8, &id));
 		assert_false(file_id_of_kernel(kernels[i].build_id, 7, &id));
 		assert_false(file_id_of_kernel("", 0, &id));
@@ -252,8 +252,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_file_has_the_id_that_opentelemetry_expects),
 		cmocka_unit_test(test_files_of_all_sizes),
-		cmocka_unit_test(test_a_file_that_changes_while_it_is_read_has_none),
-		cmocka_unit_test(test_what_is_no_file_has_none),
+		cmocka_unit_test(test_a_file_changing_while_read_has_no_id),
+		cmocka_unit_test(test_only_regular_files_have_an_id),
 		cmocka_unit_test(test_kernels_are_emitted_by_their_build_ids),
 		cmocka_unit_test(test_the_short_form_is_the_first_half),
 		cmocka_unit_test(test_text_and_back),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* For tests: an image whose file a recorded stream tells of, as the file is now. */
+/* For tests: an image with the path, size and time of an existing file, as in a recorded stream. */
 #pragma once
 
 #include <sys/stat.h>

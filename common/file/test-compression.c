@@ -17,7 +17,7 @@ static const struct {
 	size_t size;
 	const char bytes[16];
 } beginnings[] = {
-	/* As the programs write them, of nothing and of something. */
+	/* As the programs compress empty and non-empty input. */
 	{ "bzip2", 14, "BZh9\x17\x72\x45\x38\x50\x90\0\0\0\0" },
 	{ "bzip2", 14,
 	  "BZh1"
@@ -28,8 +28,8 @@ static const struct {
 	{ "zstd", 13, "\x28\xb5\x2f\xfd\x24\0\x01\0\0\x99\xe9\xd8\x51" },
 };
 
-/* Whole, and cut anywhere; in memory of that size, for the sanitizer. */
-static void test_what_programs_write(void **state)
+/* Whole and truncated anywhere, each in a block of its exact size, for sanitizers. */
+static void test_output_of_compressors_is_recognized(void **state)
 {
 	for (size_t i = 0; i < sizeof(beginnings) / sizeof(*beginnings); i++)
 		for (size_t size = 0; size <= beginnings[i].size; size++) {
@@ -56,7 +56,7 @@ static void test_gzip(void **state)
 	free(bytes);
 }
 
-static void test_what_is_read_here_is_not_compressed(void **state)
+static void test_our_own_inputs_are_not_compressed(void **state)
 {
 	static const char *const texts[] = { "PERFILE2........", "BZh9;a;b 12.....",
 					     "BZhx1AY&SY......", "main;work 1....." };
@@ -70,9 +70,9 @@ static void test_what_is_read_here_is_not_compressed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_programs_write),
+		cmocka_unit_test(test_output_of_compressors_is_recognized),
 		cmocka_unit_test(test_gzip),
-		cmocka_unit_test(test_what_is_read_here_is_not_compressed),
+		cmocka_unit_test(test_our_own_inputs_are_not_compressed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,7 +26,7 @@ static void write_file(const char *at, const char *content)
 	close(file);
 }
 
-/* What cp -p, rsync -t and any forger do behind their writing. */
+/* Restores the times, as cp -p, rsync -t or a forger does after writing. */
 static void put_times_back(const char *at)
 {
 	const struct timespec times[] = { before.st_atim, before.st_mtim };
@@ -57,7 +57,7 @@ static int tear_down(void **state)
 	return rmdir(dir);
 }
 
-/* Of the file that is open, as whoever has it mapped sees it. */
+/* Looks through the open descriptor, as a process does that has mapped the file. */
 static bool may_differ(void)
 {
 	struct file_state then = file_state_of(&before), now;
@@ -68,7 +68,7 @@ static bool may_differ(void)
 	return file_state_may_differ(&then, &now);
 }
 
-static void test_what_is_left_alone_is_the_same(void **state)
+static void test_an_untouched_file_is_unchanged(void **state)
 {
 	char byte;
 
@@ -76,14 +76,14 @@ static void test_what_is_left_alone_is_the_same(void **state)
 	assert_false(may_differ());
 }
 
-static void test_another_content_of_the_same_size_and_time(void **state)
+static void test_same_size_and_time_with_new_content_differs(void **state)
 {
 	write_file(path, "CONTENT");
 	put_times_back(path);
 	assert_true(may_differ());
 }
 
-static void test_cut_and_written_anew(void **state)
+static void test_a_rewritten_file_differs(void **state)
 {
 	assert_int_equal(truncate(path, 0), 0);
 	write_file(path, "CONTENT");
@@ -91,7 +91,7 @@ static void test_cut_and_written_anew(void **state)
 	assert_true(may_differ());
 }
 
-static void test_written_by_way_of_memory(void **state)
+static void test_a_write_through_mmap_differs(void **state)
 {
 	int file = open(path, O_RDWR | O_CLOEXEC);
 	char *map = mmap(NULL, 7, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
@@ -105,7 +105,7 @@ static void test_written_by_way_of_memory(void **state)
 	assert_true(may_differ());
 }
 
-static void test_written_by_another_name(void **state)
+static void test_a_write_through_a_hard_link_differs(void **state)
 {
 	assert_int_equal(link(path, other), 0);
 	write_file(other, "CONTENT");
@@ -114,7 +114,7 @@ static void test_written_by_another_name(void **state)
 	assert_true(may_differ());
 }
 
-static void test_written_when_it_had_no_name_any_more(void **state)
+static void test_a_write_after_unlink_differs(void **state)
 {
 	int file = open(path, O_WRONLY | O_CLOEXEC);
 
@@ -126,8 +126,8 @@ static void test_written_when_it_had_no_name_any_more(void **state)
 	assert_true(may_differ());
 }
 
-/* As most temporary programs and libraries are. */
-static void test_to_be_deleted_is_no_change(void **state)
+/* Most temporary programs and libraries are deleted while in use. */
+static void test_unlink_is_not_a_change(void **state)
 {
 	unlink(path);
 	assert_false(may_differ());
@@ -154,10 +154,10 @@ static void test_future_mtime_does_not_hide_a_write(void **state)
 	status.st_mtim.tv_sec = 1;
 	file = file_state_of(&status);
 	assert_int_equal(file_state_written(&file), 7000000005);
-	status.st_nlink = 0; /* its ctime may be that of its deletion */
+	status.st_nlink = 0; /* its ctime may be the time of its deletion */
 	file = file_state_of(&status);
 	assert_int_equal(file_state_written(&file), 1000000000);
-	file = (struct file_state){ .modified = 3 }; /* as an older stream tells */
+	file = (struct file_state){ .modified = 3 }; /* as in streams of older versions */
 	assert_int_equal(file_state_written(&file), 3);
 }
 
@@ -165,13 +165,13 @@ int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(test_what_is_left_alone_is_the_same),
-		TEST(test_another_content_of_the_same_size_and_time),
-		TEST(test_cut_and_written_anew),
-		TEST(test_written_by_way_of_memory),
-		TEST(test_written_by_another_name),
-		TEST(test_written_when_it_had_no_name_any_more),
-		TEST(test_to_be_deleted_is_no_change),
+		TEST(test_an_untouched_file_is_unchanged),
+		TEST(test_same_size_and_time_with_new_content_differs),
+		TEST(test_a_rewritten_file_differs),
+		TEST(test_a_write_through_mmap_differs),
+		TEST(test_a_write_through_a_hard_link_differs),
+		TEST(test_a_write_after_unlink_differs),
+		TEST(test_unlink_is_not_a_change),
 		TEST(test_replacing_a_file_does_not_change_the_old),
 		TEST(test_future_mtime_does_not_hide_a_write),
 	};

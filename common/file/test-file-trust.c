@@ -28,7 +28,7 @@ static bool is_believed_alone(struct stat file)
 	return file_is_trusted(&file, NULL);
 }
 
-static void test_root_and_ourselves(void **state)
+static void test_own_and_root_files_are_trusted(void **state)
 {
 	assert_true(is_believed_alone(file_of(0, 0, 0644)));
 	assert_true(is_believed_alone(file_of(geteuid(), getegid(), 0600)));
@@ -37,10 +37,10 @@ static void test_root_and_ourselves(void **state)
 	assert_false(is_believed_alone(file_of(geteuid(), getegid(), 0646)));
 	assert_false(is_believed_alone(file_of(0, THEIR_GROUP, 0664)));
 	assert_false(is_believed_alone(file_of(SOMEBODY, 0, 0644)));
-	assert_false(is_believed_alone(file_of(SOMEBODY, 0, 0444))); /* he can chmod(2) it */
+	assert_false(is_believed_alone(file_of(SOMEBODY, 0, 0444))); /* its owner can chmod(2) it */
 }
 
-static void test_whoever_owns_the_file_that_asks(void **state)
+static void test_the_referring_files_owner_is_trusted(void **state)
 {
 	struct stat his = file_of(SOMEBODY, THEIR_GROUP, 0755);
 
@@ -51,8 +51,8 @@ static void test_whoever_owns_the_file_that_asks(void **state)
 	assert_true(is_believed(file_of(0, 0, 0644), his));
 }
 
-/* With the umask of a group, he builds both so that it can write them. */
-static void test_whoever_can_write_the_file_that_asks(void **state)
+/* With umask 002 a user's group can write both files. */
+static void test_writers_of_the_referring_file_are_trusted(void **state)
 {
 	struct stat theirs = file_of(SOMEBODY, THEIR_GROUP, 0775);
 
@@ -94,9 +94,9 @@ static void test_a_named_directory_is_trusted(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_root_and_ourselves),
-		cmocka_unit_test(test_whoever_owns_the_file_that_asks),
-		cmocka_unit_test(test_whoever_can_write_the_file_that_asks),
+		cmocka_unit_test(test_own_and_root_files_are_trusted),
+		cmocka_unit_test(test_the_referring_files_owner_is_trusted),
+		cmocka_unit_test(test_writers_of_the_referring_file_are_trusted),
 		cmocka_unit_test(test_refusals_are_counted_with_the_first_path),
 		cmocka_unit_test(test_a_named_directory_is_trusted),
 	};

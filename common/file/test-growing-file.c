@@ -89,7 +89,7 @@ static void test_a_rewritten_file_is_read_from_its_start(void **state)
 	check_next("four five six seven");
 }
 
-static void test_what_is_not_there_yet_is_not_skipped(void **state)
+static void test_skipping_stops_at_the_end_of_the_file(void **state)
 {
 	uint64_t n;
 
@@ -116,7 +116,7 @@ int main(void)
 		TEST(test_each_byte_is_read_once),
 		TEST(test_a_file_that_became_shorter_begins_anew),
 		TEST(test_a_rewritten_file_is_read_from_its_start),
-		TEST(test_what_is_not_there_yet_is_not_skipped),
+		TEST(test_skipping_stops_at_the_end_of_the_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,7 +25,7 @@ static char path[64], old[64], precious[64];
 static int set_up(void **state)
 {
 	strcpy(dir + sizeof(dir) - 7, "XXXXXX");
-	if (!mkdtemp(dir) || chmod(dir, 01777) < 0) /* as /tmp is */
+	if (!mkdtemp(dir) || chmod(dir, 01777) < 0) /* as for /tmp */
 		return -1;
 	snprintf(path, sizeof(path), "%s/file", dir);
 	snprintf(old, sizeof(old), "%s/file.old", dir);
@@ -59,7 +59,7 @@ static void check_content(const char *file, const char *text)
 	assert_string_equal(line, text);
 }
 
-/* What somebody else puts there. */
+/* Another user's link. */
 static void put_link(const char *target)
 {
 	assert_int_equal(symlink(target, path), 0);
@@ -90,8 +90,8 @@ static void test_links_of_others_are_not_followed(void **state)
 	check_content(precious, "precious");
 }
 
-/* What a sticky directory does not let us remove is not written to either. */
-static void test_links_that_are_not_ours_to_remove(void **state)
+/* A sticky directory prevents its removal, so it must not be written through either. */
+static void test_unremovable_links_are_not_followed(void **state)
 {
 	int status, is_kept;
 	pid_t child;
@@ -113,7 +113,7 @@ static void test_links_that_are_not_ours_to_remove(void **state)
 	check_content(precious, "precious");
 }
 
-static void test_a_link_to_a_device_is_no_device(void **state)
+static void test_a_link_to_a_device_is_not_a_device(void **state)
 {
 	assert_int_equal(symlink("/dev/full", path), 0);
 	check_written(output_file_open(path, OUTPUT_FILE_REPLACE));
@@ -151,9 +151,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_links_of_others_are_not_followed, set_up,
 						tear_down),
-		cmocka_unit_test_setup_teardown(test_links_that_are_not_ours_to_remove, set_up,
+		cmocka_unit_test_setup_teardown(test_unremovable_links_are_not_followed, set_up,
 						tear_down),
-		cmocka_unit_test_setup_teardown(test_a_link_to_a_device_is_no_device, set_up,
+		cmocka_unit_test_setup_teardown(test_a_link_to_a_device_is_not_a_device, set_up,
 						tear_down),
 		cmocka_unit_test(test_own_descriptors_are_written_to),
 		cmocka_unit_test(test_names_near_those_of_descriptors),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which files are read where they lie, and what stands for those that are not. */
+/* Which files are read in place, and copies of those that are not. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -56,7 +56,7 @@ static int copy(int *ret_fd)
 	return r;
 }
 
-/* What the image server found, and what the stream tells of it. */
+/* The image server's record of the file. */
 static struct wire_image_state reported(void)
 {
 	return (struct wire_image_state){
@@ -116,7 +116,7 @@ static void expect_other(int fd, const struct wire_image *image,
 	assert_false(image_descriptor_is_of(fd, image, is_reported));
 }
 
-/* Another inode, device, size or time; a way to write; memory that can still be changed. */
+/* Other inode, device, size or time; writable descriptors; memory that is not sealed. */
 static void test_descriptor_is_of_the_recorded_file(void **state)
 {
 	const struct wire_image_state is_reported = reported();
@@ -159,34 +159,34 @@ static void test_a_user_has_a_share_of_memory_and_of_time(void **state)
 	assert_true(copy_shares_take(&shares, USER, all, second));
 	assert_false(copy_shares_take(&shares, USER, 1, second));
 	assert_true(copy_shares_take(&shares, OTHER, all, second));
-	assert_false(copy_shares_take(&shares, THIRD, 1, second)); /* of nobody's more */
+	assert_false(copy_shares_take(&shares, THIRD, 1, second)); /* the total limit is reached */
 	copy_shares_give_back(&shares, USER, all);
 	assert_true(copy_shares_take(&shares, THIRD, 1, second));
-	assert_false(copy_shares_take(&shares, USER, 1, second)); /* he has had his part of time */
+	assert_false(copy_shares_take(&shares, USER, 1, second)); /* time share used up */
 	assert_true(copy_shares_take(&shares, USER, COPIES_OF_USER_RATE / 2, 2 * second));
 	assert_false(copy_shares_take(&shares, USER, COPIES_OF_USER_RATE, 2 * second));
 }
 
-static void test_what_this_machine_keeps_itself_answers(void **state)
+static void test_local_file_systems_answer(void **state)
 {
 	static const char *const others[] = { "/proc/self/exe", "/proc/self/status" };
 	int fd = open(path, O_PATH | O_CLOEXEC);
 	struct own_overlays none = { 0 };
 	struct stat found;
 
-	assert_true(file_system_answers(fd, &status, NULL)); /* whatever /tmp is here */
+	assert_true(file_system_answers(fd, &status, NULL)); /* /tmp may be any file system here */
 	close(fd);
 	fd = memfd_create("memory", MFD_CLOEXEC);
 	assert_int_equal(fstat(fd, &found), 0);
 	assert_true(file_system_answers(fd, &found, &none));
 	close(fd);
-	fd = open(others[1], O_PATH | O_CLOEXEC); /* what is on no list */
+	fd = open(others[1], O_PATH | O_CLOEXEC); /* not on the list */
 	assert_int_equal(fstat(fd, &found), 0);
 	assert_false(file_system_answers(fd, &found, &none));
 	close(fd);
 }
 
-/* A process that sleeps as another user, in a user namespace of its own. */
+/* Starts a sleeping process as another user, in its own user namespace. */
 static pid_t start_elsewhere(uid_t user)
 {
 	int ends[2];
@@ -210,7 +210,7 @@ static pid_t start_elsewhere(uid_t user)
 	return pid;
 }
 
-/* However it is mapped: nobody is mapped there. */
+/* No user is mapped in that namespace, so only its owner identifies the process. */
 static void test_namespace_owner_answers_for_its_processes(void **state)
 {
 	pid_t pid;
@@ -221,7 +221,7 @@ static void test_namespace_owner_answers_for_its_processes(void **state)
 	if (geteuid() != 0)
 		return;
 	pid = start_elsewhere(NOBODY - 1);
-	user = pid > 0 ? task_user(pid) : NOBODY - 1; /* no such namespaces are allowed here */
+	user = pid > 0 ? task_user(pid) : NOBODY - 1; /* no user namespaces allowed */
 	kill(pid > 0 ? pid : -pid, SIGKILL);
 	waitpid(pid > 0 ? pid : -pid, NULL, 0);
 	assert_int_equal(user, NOBODY - 1);
@@ -236,7 +236,7 @@ int main(void)
 		TEST(test_a_file_of_another_size_is_not_copied),
 		TEST(test_descriptor_is_of_the_recorded_file),
 		TEST(test_a_user_has_a_share_of_memory_and_of_time),
-		TEST(test_what_this_machine_keeps_itself_answers),
+		TEST(test_local_file_systems_answer),
 		TEST(test_namespace_owner_answers_for_its_processes),
 	};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Files and perf maps are opened by the image server, and handed out as they were then. */
+/* The image server opens files and perf maps, and hands out what it opened then. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -21,7 +21,7 @@
 #include "common/image-server/image-store.h"
 #include "common/image-server/test-image-server.h"
 
-/* What it sends of a new process with anonymous memory. */
+/* What perf-source sends for a new process with anonymous memory. */
 static void ask_for_map(uint64_t number, pid_t pid)
 {
 	_Alignas(8) char record[64];
@@ -63,7 +63,7 @@ static void check_state(struct image_client *client, uint64_t number,
 	assert_int_equal(fd, -1);
 }
 
-static void test_a_file_that_was_removed_since_is_still_there(void **state)
+static void test_a_file_removed_later_is_served(void **state)
 {
 	struct image_client client = join();
 	struct wire_image_state found;
@@ -77,7 +77,7 @@ static void test_a_file_that_was_removed_since_is_still_there(void **state)
 	image_client_deinit(&client);
 }
 
-static void test_a_file_that_was_written_to_since_is_gone(void **state)
+static void test_a_file_written_later_is_gone(void **state)
 {
 	struct image_client client = join();
 	struct wire_image_state found;
@@ -99,8 +99,8 @@ static void test_a_file_that_was_written_to_since_is_gone(void **state)
 	image_client_deinit(&client);
 }
 
-/* Of the same size and mtime; and its last name goes, which alone is no change. */
-static void test_what_was_written_and_looks_the_same_is_gone(void **state)
+/* Same size and mtime. The file is also unlinked, which alone is no change. */
+static void test_a_write_with_restored_mtime_is_noticed(void **state)
 {
 	struct image_client client = join();
 	struct wire_image_state found;
@@ -123,7 +123,7 @@ static void test_what_was_written_and_looks_the_same_is_gone(void **state)
 	image_client_deinit(&client);
 }
 
-static void test_an_image_that_nobody_knows_is_unknown(void **state)
+static void test_an_unknown_image_is_reported_unknown(void **state)
 {
 	struct image_client client = join();
 	struct wire_image_state found;
@@ -170,8 +170,8 @@ static void test_a_number_is_opened_once(void **state)
 	image_client_deinit(&client);
 }
 
-/* The answer waits for the openers, and each image is asked for before it is there. */
-static void test_a_request_that_comes_early_is_answered(void **state)
+/* Each image is requested before it is opened; the answer waits for the opener threads. */
+static void test_an_early_request_is_answered(void **state)
 {
 	struct image_client client = join();
 
@@ -188,7 +188,7 @@ static void test_a_request_that_comes_early_is_answered(void **state)
 	image_client_deinit(&client);
 }
 
-/* perf-source may be busy and read nothing for long; all of it is told in the end. */
+/* perf-source may be too busy to read for a long time; every state arrives in the end. */
 static void test_a_busy_source_is_reported_later(void **state)
 {
 	enum { N = 4000 };
@@ -214,7 +214,7 @@ static void test_a_busy_source_is_reported_later(void **state)
 	image_client_deinit(&client);
 }
 
-static void test_an_image_that_ended_is_not_known_any_more(void **state)
+static void test_an_ended_image_is_unknown(void **state)
 {
 	struct image_client client = join();
 
@@ -236,7 +236,7 @@ static void check_map(struct image_client *client, uint64_t number, const char *
 	check_content(fd, content);
 }
 
-/* It is looked for when it is asked for, until it is there, and may grow then. */
+/* Each request looks for the map until it exists; it may grow afterwards. */
 static void test_a_perf_map_is_served_once_it_exists(void **state)
 {
 	struct image_client client = join();
@@ -253,7 +253,7 @@ static void test_a_perf_map_is_served_once_it_exists(void **state)
 	image_client_deinit(&client);
 }
 
-static void test_perf_source_is_not_reported_of_maps(void **state)
+static void test_maps_are_not_reported_to_perf_source(void **state)
 {
 	struct image_client client = join();
 
@@ -267,13 +267,13 @@ static void test_perf_source_is_not_reported_of_maps(void **state)
 	image_client_deinit(&client);
 }
 
-static void test_the_map_of_a_process_that_has_died_is_served(void **state)
+static void test_the_map_of_a_dead_process_is_served(void **state)
 {
 	struct image_client client = join();
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails does not get to kill it */
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* in case the test fails before kill(2) */
 		for (;;)
 			pause();
 	}
@@ -289,12 +289,12 @@ static void test_the_map_of_a_process_that_has_died_is_served(void **state)
 	image_client_deinit(&client);
 }
 
-static void test_what_is_no_map_is_refused_and_holds_up_nobody(void **state)
+static void test_special_files_are_refused_without_delay(void **state)
 {
 	struct image_client client = join();
 
 	ask_for_map(7, getpid());
-	check_state(&client, 7, WIRE_image_status_GONE); /* as long as nothing is there */
+	check_state(&client, 7, WIRE_image_status_GONE); /* nothing exists there yet */
 	assert_int_equal(mkfifo(map_path, 0666), 0);
 	check_state(&client, 7, WIRE_image_status_REFUSED);
 	unlink(map_path);
@@ -309,7 +309,7 @@ static void test_what_is_no_map_is_refused_and_holds_up_nobody(void **state)
 	image_client_deinit(&client);
 }
 
-/* How many descriptors the server has open. */
+/* The number of open descriptors of the server. */
 static size_t count_descriptors(void)
 {
 	char name[64];
@@ -344,7 +344,7 @@ static void test_forgetting_an_image_forgets_its_map(void **state)
 	image_client_deinit(&client);
 }
 
-/* It holds no more of their roots than IMAGE_STORE_ROOTS_MAX. */
+/* The server holds at most IMAGE_STORE_ROOTS_MAX root directories. */
 static void test_many_processes_leave_descriptors_for_others(void **state)
 {
 	enum { MORE = IMAGE_STORE_ROOTS_MAX + 10 };
@@ -365,8 +365,8 @@ static void test_many_processes_leave_descriptors_for_others(void **state)
 }
 
 /*
- * With few descriptors the server closes what was not used for longest, and opens it again when it
- * is asked for; but a content that has changed since is another image.
+ * Short of descriptors the server closes the least recently used file and reopens it on request;
+ * changed content is another image.
  */
 static void test_few_descriptors_serve_many_images(void **state)
 {
@@ -406,21 +406,21 @@ static void test_few_descriptors_serve_many_images(void **state)
 		assert_int_equal(found.status, WIRE_image_status_OPEN);
 		check_content(fd, file);
 	}
-	/* Both were closed long ago. */
+	/* The server closed both files long ago. */
 	snprintf(file, sizeof(file), "%s%d", path, REMOVED);
 	unlink(file);
 	assert_int_equal(image_client_open(&client, REMOVED, &found, &fd), 0);
 	assert_int_equal(found.status, WIRE_image_status_GONE);
 	assert_int_equal(fd, -1);
 	snprintf(file, sizeof(file), "%s%d", path, CHANGED);
-	assert_int_equal(truncate(file, 4), 0); /* the same inode, another content */
+	assert_int_equal(truncate(file, 4), 0); /* same inode, other content */
 	assert_int_equal(image_client_open(&client, CHANGED, &found, &fd), 0);
 	for (int i = 1; i <= FILES; i++) {
 		snprintf(file, sizeof(file), "%s%d", path, i);
 		unlink(file);
 	}
 	image_client_deinit(&client);
-	setrlimit(RLIMIT_NOFILE, &kept); /* root alone may; nothing here needs more */
+	setrlimit(RLIMIT_NOFILE, &kept); /* root only; nothing below needs more */
 	if (fd >= 0)
 		close(fd);
 	assert_int_equal(fd, -1);
@@ -431,19 +431,19 @@ int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(test_a_file_that_was_removed_since_is_still_there),
-		TEST(test_a_file_that_was_written_to_since_is_gone),
-		TEST(test_what_was_written_and_looks_the_same_is_gone),
-		TEST(test_an_image_that_nobody_knows_is_unknown),
+		TEST(test_a_file_removed_later_is_served),
+		TEST(test_a_file_written_later_is_gone),
+		TEST(test_a_write_with_restored_mtime_is_noticed),
+		TEST(test_an_unknown_image_is_reported_unknown),
 		TEST(test_failed_opens_are_reported_with_a_reason),
 		TEST(test_a_number_is_opened_once),
-		TEST(test_a_request_that_comes_early_is_answered),
+		TEST(test_an_early_request_is_answered),
 		TEST(test_a_busy_source_is_reported_later),
-		TEST(test_an_image_that_ended_is_not_known_any_more),
+		TEST(test_an_ended_image_is_unknown),
 		TEST(test_a_perf_map_is_served_once_it_exists),
-		TEST(test_perf_source_is_not_reported_of_maps),
-		TEST(test_the_map_of_a_process_that_has_died_is_served),
-		TEST(test_what_is_no_map_is_refused_and_holds_up_nobody),
+		TEST(test_maps_are_not_reported_to_perf_source),
+		TEST(test_the_map_of_a_dead_process_is_served),
+		TEST(test_special_files_are_refused_without_delay),
 		TEST(test_forgetting_an_image_forgets_its_map),
 		TEST(test_many_processes_leave_descriptors_for_others),
 		TEST(test_few_descriptors_serve_many_images),

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * For tests that are linked with --wrap=image_open and --wrap=map_open: file systems that answer
- * when they are told to. An image hangs if its number is HANGS or more; a map, if that is its
- * process's.
+ * For tests linked with --wrap=image_open and --wrap=map_open: file systems that answer when a test
+ * decides. An image hangs if its number, a map if its process's PID, is HANGS or more.
  */
 #pragma once
 
@@ -22,7 +21,7 @@ static struct {
 	size_t n_hanging;
 } file_system = { .mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
 
-/* The map that all processes find; inode 0: each has its own. */
+/* The map that every process finds; inode 0: each process has its own. */
 static struct {
 	ino_t inode;
 	uint32_t writer;
@@ -36,7 +35,7 @@ static inline void file_system_answers(bool answers)
 	pthread_mutex_unlock(&file_system.mutex);
 }
 
-/* Waits until so many threads hang. */
+/* Waits until exactly `n` threads hang. */
 static inline void wait_for_hanging(size_t n)
 {
 	pthread_mutex_lock(&file_system.mutex);
@@ -72,7 +71,7 @@ void __wrap_image_open(const struct wire_image_open *request, struct image_file 
 	*ret = (struct image_file){ .fd = open_something(), .status = WIRE_image_status_OPEN };
 }
 
-/* A map is there when its process is looked at for the second time. */
+/* A map exists from the second look at its process on. */
 void __wrap_map_open(struct map_process *process, struct image_file *ret)
 {
 	if (process->pid >= HANGS)

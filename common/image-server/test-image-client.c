@@ -19,7 +19,7 @@
 #include "common/image-server/image-client.h"
 #include "common/image-server/test-image-listener.h"
 
-/* A server whose answers are sent before they are asked for. */
+/* A server that sends its answers before the requests. */
 static void start(struct test_door *server, struct image_client *client)
 {
 	test_door_open(server, 1);
@@ -114,7 +114,7 @@ static void test_the_request_carries_the_number_and_no_key(void **state)
 		wire_decode(wire_type(WIRE_RECORD_image_request), record, size, 0, &request),
 		WIRE_OK);
 	assert_int_equal(request.image, 5);
-	assert_int_equal(request.token_high | request.token_low, 0); /* it is never told */
+	assert_int_equal(request.token_high | request.token_low, 0); /* the key is never sent */
 	close(fd);
 	close(file);
 	stop_server(&server, &client);
@@ -136,8 +136,8 @@ static void test_an_answer_without_descriptor_gives_none(void **state)
 	stop_server(&server, &client);
 }
 
-/* The file may be there: it is to be asked for again. */
-static void test_a_debug_file_that_is_slow_is_not_known_yet(void **state)
+/* The file may exist, so the client must ask again. */
+static void test_a_slow_debug_file_is_not_known_yet(void **state)
 {
 	_Alignas(8) char record[128];
 	struct image_client client;
@@ -153,7 +153,7 @@ static void test_a_debug_file_that_is_slow_is_not_known_yet(void **state)
 	stop_server(&server, &client);
 }
 
-static void test_a_server_that_has_gone_is_not_asked_again(void **state)
+static void test_a_closed_server_gets_no_more_requests(void **state)
 {
 	struct wire_image_state found;
 	struct image_client client;
@@ -168,8 +168,8 @@ static void test_a_server_that_has_gone_is_not_asked_again(void **state)
 	stop_server(&server, &client);
 }
 
-/* Nobody waits for ever; and what comes late is not taken for what was asked next. */
-static void test_a_late_answer_is_none_to_the_next_question(void **state)
+/* Requests time out, and a late answer is not taken for the next request's. */
+static void test_a_late_answer_is_discarded(void **state)
 {
 	_Alignas(8) char record[128];
 	int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), fd, before = count_descriptors();
@@ -191,7 +191,7 @@ static void test_a_late_answer_is_none_to_the_next_question(void **state)
 	close(file);
 }
 
-/* `hello` is data: what it names may be anybody. Garbage ends the connection and leaks nothing. */
+/* `hello` is untrusted: any process may answer. Garbage ends the connection without leaks. */
 static void test_a_garbled_answer_leaves_no_descriptor(void **state)
 {
 	_Alignas(8) char record[128];
@@ -230,7 +230,7 @@ static void test_only_one_descriptor_is_taken(void **state)
 	close(file);
 }
 
-/* What comes must be a regular file that is open to be read. */
+/* Only regular files open for reading are accepted. */
 static void test_other_descriptors_are_not_taken(void **state)
 {
 	_Alignas(8) char record[128];
@@ -255,7 +255,7 @@ static void test_other_descriptors_are_not_taken(void **state)
 	assert_int_equal(count_descriptors(), before);
 }
 
-/* A message without a byte looks like the end, and brings a descriptor all the same. */
+/* An empty message looks like end of file, but carries a descriptor. */
 static void test_an_empty_message_leaves_no_descriptor(void **state)
 {
 	int before = count_descriptors(), file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), fd;
@@ -291,7 +291,7 @@ static int tear_down(void **state)
 	return rmdir(dir);
 }
 
-/* Writes a file of ten bytes and tells what the image server would have. */
+/* Writes a ten-byte file; returns what the image server would have reported. */
 static struct wire_image_state make_file(void)
 {
 	struct wire_image_state recorded = { .status = WIRE_image_status_OPEN };
@@ -355,7 +355,7 @@ static void test_another_size_or_time_is_another_file(void **state)
 	assert_int_equal(fd, -1);
 }
 
-/* Of the same size and mtime, and at the same path: written over, or put in its place. */
+/* Same path, size and mtime: overwritten, or another file put in its place. */
 static void test_a_lookalike_file_is_not_the_recorded_one(void **state)
 {
 	struct wire_image_state recorded = make_file();
@@ -370,20 +370,20 @@ static void test_a_lookalike_file_is_not_the_recorded_one(void **state)
 	close(fd);
 	fd = -1;
 	assert_int_equal(image_open_recorded(&record, &recorded, &fd), -ESTALE);
-	recorded.changed = 0; /* as a stream of before 1.9 has it: nothing shows it then */
+	recorded.changed = 0; /* before stream version 1.9: the change goes unnoticed */
 	assert_int_equal(image_open_recorded(&record, &recorded, &fd), 0);
 	close(fd);
 	fd = -1;
 	snprintf(other, sizeof(other), "%s.other", path);
 	assert_int_equal(rename(path, other), 0);
 	make_file();
-	record.inode = recorded.image; /* whatever it was, it is another one */
+	record.inode = recorded.image; /* any other inode number */
 	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
 	assert_int_equal(image_open_recorded(&record, &recorded, &fd), -ESTALE);
 	unlink(other);
 }
 
-static void test_what_was_never_opened_is_not_opened_now(void **state)
+static void test_files_the_server_never_opened_stay_closed(void **state)
 {
 	struct wire_image_state recorded = make_file();
 	int fd = -1;
@@ -431,7 +431,7 @@ static void test_only_regular_files_are_opened_without_waiting(void **state)
 	assert_int_equal(fd, -1);
 }
 
-/* Before the stream has told what the image server found: by inode, and by the last change. */
+/* Before the image server's report is in the stream, inode and ctime decide. */
 static void test_unconfirmed_files_must_predate_the_recording(void **state)
 {
 	struct image_client client = { .fd = -1 };
@@ -442,7 +442,7 @@ static void test_unconfirmed_files_must_predate_the_recording(void **state)
 	make_file();
 	stat(path, &status);
 	changed = status.st_ctim.tv_sec * NANOSECONDS_A_SECOND + status.st_ctim.tv_nsec;
-	assert_int_equal(image_open_unconfirmed(&client, &record, &fd), -ESTALE); /* not known */
+	assert_int_equal(image_open_unconfirmed(&client, &record, &fd), -ESTALE); /* time unknown */
 	client.recorded_at = changed;
 	assert_int_equal(image_open_unconfirmed(&client, &record, &fd), -ESTALE);
 	client.recorded_at = changed + 1;
@@ -471,9 +471,9 @@ int main(void)
 		cmocka_unit_test(test_without_a_server_there_is_no_connection),
 		cmocka_unit_test(test_the_request_carries_the_number_and_no_key),
 		cmocka_unit_test(test_an_answer_without_descriptor_gives_none),
-		cmocka_unit_test(test_a_debug_file_that_is_slow_is_not_known_yet),
-		cmocka_unit_test(test_a_server_that_has_gone_is_not_asked_again),
-		cmocka_unit_test(test_a_late_answer_is_none_to_the_next_question),
+		cmocka_unit_test(test_a_slow_debug_file_is_not_known_yet),
+		cmocka_unit_test(test_a_closed_server_gets_no_more_requests),
+		cmocka_unit_test(test_a_late_answer_is_discarded),
 		cmocka_unit_test(test_a_garbled_answer_leaves_no_descriptor),
 		cmocka_unit_test(test_only_one_descriptor_is_taken),
 		cmocka_unit_test(test_other_descriptors_are_not_taken),
@@ -484,7 +484,7 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_a_lookalike_file_is_not_the_recorded_one,
 						set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_what_was_never_opened_is_not_opened_now,
+		cmocka_unit_test_setup_teardown(test_files_the_server_never_opened_stay_closed,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_relative_path_is_not_opened, set_up,
 						tear_down),

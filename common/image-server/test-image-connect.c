@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Whoever has the server's name is believed if he is the server, and keeps nobody waiting. */
+/* Only a server that proves the key is accepted, and connecting never waits for long. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -21,7 +21,7 @@
 enum { NOBODY = 65534 };
 
 /* RFC 4231, cases 1, 2 and 4. */
-static void test_the_mac_is_that_of_the_standard(void **state)
+static void test_the_mac_matches_rfc_4231(void **state)
 {
 	static const struct {
 		const char *key, *data;
@@ -50,7 +50,7 @@ static void test_the_mac_is_that_of_the_standard(void **state)
 	}
 }
 
-/* Another key, nonce or role, or one bit of the MAC. */
+/* Another key, nonce or role, or one flipped bit of the MAC. */
 static void test_a_proof_holds_for_one_connection_and_role(void **state)
 {
 	const struct image_key key = { 11, 22 }, other = { 22, 11 };
@@ -91,26 +91,26 @@ static void test_the_server_is_connected_to(void **state)
 	test_door_open(&door, 1);
 	fd = connect_to(&door);
 	assert_true(fd >= 0);
-	assert_true(door.fd >= 0); /* and has had our proof */
+	assert_true(door.fd >= 0); /* it has received our proof */
 	close(fd);
 	test_door_close(&door);
 }
 
-static void test_who_does_not_know_the_key_is_not_the_server(void **state)
+static void test_a_server_without_the_key_is_rejected(void **state)
 {
 	struct test_door door;
 
 	test_door_open(&door, 1);
 	door.key.low ^= 1;
 	assert_int_equal(connect_to(&door), -EPERM);
-	assert_int_equal(door.fd, -1); /* nothing was shown to him */
+	assert_int_equal(door.fd, -1); /* received no proof */
 	door.key.low ^= 1;
-	door.role = IMAGE_ROLE_CLIENT; /* what a stage shows is no server's */
+	door.role = IMAGE_ROLE_CLIENT; /* a client's proof is not a server's */
 	assert_int_equal(connect_to(&door), -EPERM);
 	test_door_close(&door);
 }
 
-static void test_where_nobody_listens_nobody_is_waited_for(void **state)
+static void test_connecting_without_listener_fails_at_once(void **state)
 {
 	struct wire_hello hello = { 0 };
 
@@ -121,14 +121,14 @@ static void test_where_nobody_listens_nobody_is_waited_for(void **state)
 	assert_int_equal(image_connect(&hello), -ECONNREFUSED);
 }
 
-/* The backlog is full, or he listens and says nothing: a moment, and no longer. */
-static void test_who_says_nothing_keeps_nobody_waiting(void **state)
+/* Connecting times out soon if the backlog is full or the listener stays silent. */
+static void test_a_silent_server_times_out(void **state)
 {
 	struct test_door door, others;
 	struct wire_hello hello;
 
 	test_door_open(&door, 0);
-	assert_int_equal(image_connect(&door.hello), -ETIMEDOUT); /* his backlog has it now */
+	assert_int_equal(image_connect(&door.hello), -ETIMEDOUT); /* fills its backlog */
 	assert_int_equal(image_connect(&door.hello), -ETIMEDOUT);
 	test_door_open(&others, 1);
 	hello = others.hello;
@@ -137,8 +137,8 @@ static void test_who_says_nothing_keeps_nobody_waiting(void **state)
 	test_door_close(&door);
 }
 
-/* Another user who has taken the name, and even knows the key, of a stream that he may read. */
-static void test_another_user_is_not_the_server(void **state)
+/* Another user owns the address and has the key, from a readable stream. */
+static void test_a_server_of_another_user_is_rejected(void **state)
 {
 	struct test_door door = { 0 };
 	int ends[2], fd;
@@ -170,13 +170,13 @@ static void test_another_user_is_not_the_server(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_the_mac_is_that_of_the_standard),
+		cmocka_unit_test(test_the_mac_matches_rfc_4231),
 		cmocka_unit_test(test_a_proof_holds_for_one_connection_and_role),
 		cmocka_unit_test(test_the_server_is_connected_to),
-		cmocka_unit_test(test_who_does_not_know_the_key_is_not_the_server),
-		cmocka_unit_test(test_where_nobody_listens_nobody_is_waited_for),
-		cmocka_unit_test(test_who_says_nothing_keeps_nobody_waiting),
-		cmocka_unit_test(test_another_user_is_not_the_server),
+		cmocka_unit_test(test_a_server_without_the_key_is_rejected),
+		cmocka_unit_test(test_connecting_without_listener_fails_at_once),
+		cmocka_unit_test(test_a_silent_server_times_out),
+		cmocka_unit_test(test_a_server_of_another_user_is_rejected),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

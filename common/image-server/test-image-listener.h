@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* For tests: a server's socket, and its side of the proofs, as it should be or not quite. */
+/* For tests: a server's socket and its side of the proofs, correct or slightly wrong. */
 #pragma once
 
 #include <pthread.h>
@@ -16,10 +16,10 @@
 struct test_door {
 	int listen_fd;
 	struct wire_hello hello;
-	struct image_key key; /* that it shows */
-	enum image_role role; /* in which it shows it */
+	struct image_key key; /* that it proves */
+	enum image_role role; /* role in its proof */
 	pthread_t thread;
-	int fd; /* of the one who was let in */
+	int fd; /* the accepted connection */
 };
 
 static inline void test_door_open(struct test_door *door, int backlog)
@@ -43,7 +43,7 @@ static inline void test_door_open(struct test_door *door, int backlog)
 	assert_int_equal(listen(door->listen_fd, backlog), 0);
 }
 
-/* Its thread: no assertions, which are the first thread's alone. */
+/* The server's thread makes no assertions: only the main thread may. */
 static inline void *test_door_let_in(void *arg)
 {
 	_Alignas(8) char bytes[256];
@@ -67,7 +67,7 @@ static inline void *test_door_let_in(void *arg)
 			   bytes, NULL);
 	image_message_ask(door->fd, bytes, size, 0);
 	size = recv(door->fd, bytes, sizeof(bytes), 0);
-	if (size <= 0) { /* it did not like the proof */
+	if (size <= 0) { /* the client rejected the proof */
 		close(door->fd);
 		door->fd = -1;
 	}
@@ -79,7 +79,7 @@ static inline void test_door_begin(struct test_door *door)
 	assert_int_equal(pthread_create(&door->thread, NULL, test_door_let_in, door), 0);
 }
 
-/* Once somebody has tried to come in. */
+/* Waits until a client has tried to connect. */
 static inline void test_door_end(struct test_door *door)
 {
 	assert_int_equal(pthread_join(door->thread, NULL), 0);

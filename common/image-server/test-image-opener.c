@@ -46,7 +46,7 @@ static int tear_down(void **state)
 	return rmdir(dir);
 }
 
-/* As the kernel would report a mapping of the file that is at `file` now. */
+/* A request as after a mapping event of the file now at `file`. */
 static struct wire_image_open request_for(const char *file, uint32_t pid)
 {
 	struct wire_image_open request = { .image = 3,
@@ -107,7 +107,7 @@ static void test_files_of_exited_processes_open_by_path(void **state)
 	close(file.fd);
 }
 
-static void test_another_file_at_that_path_is_not_the_one(void **state)
+static void test_another_file_at_the_path_is_refused(void **state)
 {
 	struct wire_image_open request = request_for(path, getpid());
 
@@ -118,13 +118,13 @@ static void test_another_file_at_that_path_is_not_the_one(void **state)
 	request.device_major++;
 	check_not_open(&request, WIRE_image_status_GONE);
 	request = request_for(path, NO_PID);
-	assert_int_equal(link(path, other), 0); /* keeps the inode's number in use */
+	assert_int_equal(link(path, other), 0); /* keeps the inode number in use */
 	unlink(path);
 	close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
 	check_not_open(&request, WIRE_image_status_GONE);
 }
 
-static void test_what_is_not_there_is_gone(void **state)
+static void test_a_missing_file_is_gone(void **state)
 {
 	struct wire_image_open request = request_for(path, NO_PID);
 
@@ -142,7 +142,7 @@ static void test_only_regular_files_are_opened(void **state)
 
 	unlink(path);
 	assert_int_equal(mkfifo(path, 0600), 0);
-	request = request_for(path, getpid()); /* would wait for a writer if it were opened */
+	request = request_for(path, getpid()); /* opening it would wait for a writer */
 	check_not_open(&request, WIRE_image_status_REFUSED);
 	request = request_for(dir, getpid());
 	check_not_open(&request, WIRE_image_status_REFUSED);
@@ -162,7 +162,7 @@ static void test_a_link_leads_only_to_the_file_that_was_mapped(void **state)
 	check_not_open(&request, WIRE_image_status_GONE);
 }
 
-/* /proc/PID/map_files may be read with CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE alone. */
+/* /proc/PID/map_files requires CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE. */
 static void test_a_deleted_file_is_opened_while_it_is_mapped(void **state)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -211,8 +211,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_file_of_a_living_process_is_opened),
 		TEST(test_files_of_exited_processes_open_by_path),
-		TEST(test_another_file_at_that_path_is_not_the_one),
-		TEST(test_what_is_not_there_is_gone),
+		TEST(test_another_file_at_the_path_is_refused),
+		TEST(test_a_missing_file_is_gone),
 		TEST(test_only_regular_files_are_opened),
 		TEST(test_a_link_leads_only_to_the_file_that_was_mapped),
 		TEST(test_a_deleted_file_is_opened_while_it_is_mapped),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Clients and strangers come to the image server with keys, without, and with garbage; it ends. */
+/* Image server: clients with a key, with a wrong key and with garbage; when it exits. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -21,7 +21,7 @@
 #include "common/image-server/image-peers.h"
 #include "common/image-server/test-image-server.h"
 
-static void test_who_has_the_key_gets_the_file(void **state)
+static void test_a_client_with_the_key_gets_the_file(void **state)
 {
 	struct image_client client = join();
 	struct wire_image_state found;
@@ -42,8 +42,8 @@ static void test_who_has_the_key_gets_the_file(void **state)
 	image_client_deinit(&client);
 }
 
-/* Without a proof nobody asks for anything, and with another key there is none. */
-static void test_who_has_another_key_gets_nothing(void **state)
+/* Requests need a proof, and a wrong key yields none. */
+static void test_a_client_with_another_key_gets_nothing(void **state)
 {
 	struct wire_hello other = hello;
 	struct image_client client;
@@ -53,14 +53,14 @@ static void test_who_has_another_key_gets_nothing(void **state)
 	other.token_low ^= 1;
 	assert_int_equal(image_client_init(&client, &other), 0);
 	assert_int_equal(client.fd, -1);
-	assert_true(client.was_refused); /* its server would have known it */
+	assert_true(client.was_refused); /* a server with another key answered */
 	other.token_low ^= 1;
 	other.token_high ^= 1ULL << 63;
 	assert_int_equal(image_client_init(&client, &other), 0);
 	assert_int_equal(client.fd, -1);
 }
 
-/* A connection without a word. */
+/* Connects and sends nothing. */
 static int stand_there(void)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -101,7 +101,7 @@ static void test_clients_beyond_the_limit_are_refused(void **state)
 	assert_int_equal(image_client_init(&more, &hello), 0);
 	assert_int_equal(more.fd, -1);
 	assert_true(count("turned-away") > 0);
-	for (size_t i = 0; i < IMAGE_SERVER_CLIENTS_MAX; i += 2) /* every other one goes */
+	for (size_t i = 0; i < IMAGE_SERVER_CLIENTS_MAX; i += 2) /* every second client leaves */
 		image_client_deinit(&clients[i]);
 	for (size_t i = 1; i < IMAGE_SERVER_CLIENTS_MAX; i += 2) {
 		assert_int_equal(image_client_open(&clients[i], 3, &found, &fd), 0);
@@ -110,8 +110,8 @@ static void test_clients_beyond_the_limit_are_refused(void **state)
 	}
 }
 
-/* They have the table, and the backlog; whoever shows the key comes in all the same. */
-static void test_strangers_keep_nobody_out(void **state)
+/* Strangers fill the table and the backlog; a client with the key still gets in. */
+static void test_strangers_do_not_keep_clients_out(void **state)
 {
 	enum { STRANGERS = 2 * IMAGE_SERVER_CLIENTS_MAX };
 	int fds[STRANGERS], fd = -1;
@@ -127,7 +127,7 @@ static void test_strangers_keep_nobody_out(void **state)
 	assert_int_equal(image_client_open(&client, 3, &found, &fd), 0);
 	check_content(fd, "content");
 	assert_true(count("crowded-out") >= STRANGERS - IMAGE_STRANGERS_OF_USER_MAX);
-	for (size_t i = 0; i < STRANGERS; i++) { /* each is shown the door, the last for silence */
+	for (size_t i = 0; i < STRANGERS; i++) { /* all are dropped, the last for silence */
 		assert_int_equal(poll(&(struct pollfd){ fds[i], POLLIN, 0 }, 1, PATIENCE_MS), 1);
 		assert_int_equal(recv(fds[i], &byte, 1, 0), 0);
 		close(fds[i]);
@@ -145,8 +145,8 @@ static void expect_to_be_refused(int fd, const void *record, size_t size)
 	close(fd);
 }
 
-/* A request without a proof; and what the server has shown itself, sent back as one. */
-static void test_who_shows_no_proof_of_his_own_gets_nothing(void **state)
+/* A request without a proof, and the server's own proof sent back. */
+static void test_a_client_without_proof_gets_nothing(void **state)
 {
 	_Alignas(8) char record[256];
 	const struct wire_image_request request = { hello.token_high, hello.token_low, 3 };
@@ -168,7 +168,7 @@ static void test_who_shows_no_proof_of_his_own_gets_nothing(void **state)
 	assert_int_equal(count("without-key"), 2);
 }
 
-/* Descriptors that come along with what a stranger says are nobody's. */
+/* The server must close descriptors that a stranger's message carries. */
 static void test_descriptors_of_strangers_are_not_kept(void **state)
 {
 	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = { 0 };
@@ -193,7 +193,7 @@ static void test_descriptors_of_strangers_are_not_kept(void **state)
 	close(fd);
 }
 
-static void test_garbage_ends_a_client_and_nobody_else(void **state)
+static void test_garbage_ends_only_its_client(void **state)
 {
 	static const char garbage[4096] = { 0x55 };
 	static const size_t sizes[] = { 1, 7, 8, 32, 127, 128, 129, 4096 };
@@ -216,8 +216,8 @@ static void test_garbage_ends_a_client_and_nobody_else(void **state)
 	image_client_deinit(&good);
 }
 
-/* It sends requests and never takes an answer: the others must not wait for it. */
-static void test_a_client_that_never_reads_holds_up_nobody(void **state)
+/* This client sends requests and never reads; other clients must not wait for it. */
+static void test_a_client_that_never_reads_delays_no_other(void **state)
 {
 	_Alignas(8) char record[128];
 	struct wire_image_request request = { .image = 3 };
@@ -237,7 +237,7 @@ static void test_a_client_that_never_reads_holds_up_nobody(void **state)
 	image_client_deinit(&good);
 }
 
-static void test_it_ends_with_its_source_and_its_last_client(void **state)
+static void test_the_server_exits_after_source_and_clients(void **state)
 {
 	struct image_client client = join();
 	struct wire_image_state found;
@@ -249,7 +249,7 @@ static void test_it_ends_with_its_source_and_its_last_client(void **state)
 	close(server.end_fd);
 	close(server.fd);
 	server.fd = -1;
-	/* perf-source has closed: what drains is still served. */
+	/* After perf-source has closed, clients that drain the stream are still served. */
 	assert_int_equal(image_client_open(&client, 3, &found, &fd), 0);
 	check_content(fd, "content");
 	image_client_deinit(&client);
@@ -259,7 +259,7 @@ static void test_it_ends_with_its_source_and_its_last_client(void **state)
 	assert_int_equal(end.si_status, 0);
 }
 
-static void test_it_ends_without_any_client(void **state)
+static void test_the_server_exits_without_clients(void **state)
 {
 	ask(3, path);
 	close(server.end_fd);
@@ -268,17 +268,17 @@ static void test_it_ends_without_any_client(void **state)
 	assert_true(ends());
 }
 
-static void test_waiting_for_it_comes_to_an_end(void **state)
+static void test_waiting_for_the_server_ends(void **state)
 {
 	close(server.fd);
 	server.fd = -1;
 	image_server_wait(&server, never);
-	image_server_wait(&server, never);		  /* nobody to wait for */
+	image_server_wait(&server, never);		  /* nothing to wait for */
 	assert_int_equal(image_server_start(&server), 0); /* for the tear-down */
 }
 
-/* It must not hold open what others wait to see closed, and least of all standard output. */
-static void test_it_holds_nothing_of_its_parents(void **state)
+/* The server must not hold inherited descriptors open, least of all standard output. */
+static void test_no_inherited_descriptor_is_kept(void **state)
 {
 	struct wire_image_state found;
 	struct stat ours, theirs;
@@ -290,7 +290,7 @@ static void test_it_holds_nothing_of_its_parents(void **state)
 	assert_int_equal(pipe(ends_of_pipe), 0);
 	assert_int_equal(image_server_start(&server), 0);
 	ask(3, path);
-	found = reported(); /* it has begun its work, so it has left us */
+	found = reported(); /* answered, so its start is complete */
 	assert_int_equal(found.status, WIRE_image_status_OPEN);
 	close(ends_of_pipe[1]);
 	assert_int_equal(read(ends_of_pipe[0], name, 1), 0);
@@ -301,8 +301,8 @@ static void test_it_holds_nothing_of_its_parents(void **state)
 	assert_int_equal(theirs.st_rdev, ours.st_rdev);
 }
 
-/* Signals of the terminal are perf-source's to act on. */
-static void test_signals_of_the_terminal_do_not_end_it(void **state)
+/* Only perf-source acts on signals of the terminal. */
+static void test_terminal_signals_are_ignored(void **state)
 {
 	struct image_client client = join();
 	struct wire_image_state found;
@@ -322,19 +322,19 @@ int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(test_who_has_the_key_gets_the_file),
-		TEST(test_who_has_another_key_gets_nothing),
+		TEST(test_a_client_with_the_key_gets_the_file),
+		TEST(test_a_client_with_another_key_gets_nothing),
 		TEST(test_clients_beyond_the_limit_are_refused),
-		TEST(test_strangers_keep_nobody_out),
-		TEST(test_who_shows_no_proof_of_his_own_gets_nothing),
+		TEST(test_strangers_do_not_keep_clients_out),
+		TEST(test_a_client_without_proof_gets_nothing),
 		TEST(test_descriptors_of_strangers_are_not_kept),
-		TEST(test_garbage_ends_a_client_and_nobody_else),
-		TEST(test_a_client_that_never_reads_holds_up_nobody),
-		TEST(test_it_ends_with_its_source_and_its_last_client),
-		TEST(test_it_ends_without_any_client),
-		TEST(test_waiting_for_it_comes_to_an_end),
-		TEST(test_it_holds_nothing_of_its_parents),
-		TEST(test_signals_of_the_terminal_do_not_end_it),
+		TEST(test_garbage_ends_only_its_client),
+		TEST(test_a_client_that_never_reads_delays_no_other),
+		TEST(test_the_server_exits_after_source_and_clients),
+		TEST(test_the_server_exits_without_clients),
+		TEST(test_waiting_for_the_server_ends),
+		TEST(test_no_inherited_descriptor_is_kept),
+		TEST(test_terminal_signals_are_ignored),
 	};
 
 	signal(SIGPIPE, SIG_IGN);

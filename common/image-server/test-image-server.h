@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* For tests: a server for each, which is asked as perf-source asks, and as stages do. */
+/* For tests: one image server per test, used as perf-source and stages do. */
 #pragma once
 
 #include <fcntl.h>
@@ -18,13 +18,13 @@
 #include "common/image-server/image-client.h"
 #include "common/image-server/image-server.h"
 
-enum { PATIENCE_MS = 20000 }; /* with the server: far more than it ever needs */
+enum { PATIENCE_MS = 20000 }; /* timeout, far longer than the server ever needs */
 
 static struct image_server server;
 static struct wire_hello hello;
 static char dir[] = "/tmp/stackpipe-test-XXXXXX";
 static char path[80];
-static char map_path[64]; /* of this process's perf map */
+static char map_path[64]; /* this process's perf map */
 
 static inline int set_up(void **state)
 {
@@ -48,7 +48,7 @@ static inline int set_up(void **state)
 	return 0;
 }
 
-/* Whether the server ends by itself, its last clients gone. */
+/* Whether the server exits by itself after its last client has left. */
 static inline bool ends(void)
 {
 	struct pollfd end = { syscall(SYS_pidfd_open, server.pid, 0), POLLIN, 0 };
@@ -60,7 +60,7 @@ static inline bool ends(void)
 
 static inline int tear_down(void **state)
 {
-	/* Clients of a test that failed, too: the server lives as long as they do. */
+	/* Closes clients of a failed test, too: they keep the server alive. */
 	syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0);
 	server.fd = -1;
 	if (!ends())
@@ -71,7 +71,7 @@ static inline int tear_down(void **state)
 	return rmdir(dir);
 }
 
-/* What perf-source sends of a new image, whose file has been another one. */
+/* What perf-source sends for a new image that replaces one of the same file. */
 static inline void ask_instead(uint64_t number, const char *file, uint64_t replaces)
 {
 	_Alignas(8) char record[8192];
@@ -97,7 +97,7 @@ static inline void ask(uint64_t number, const char *file)
 	ask_instead(number, file, 0);
 }
 
-/* What perf-source gets to know. */
+/* Receives the next state that perf-source is sent. */
 static inline struct wire_image_state reported(void)
 {
 	_Alignas(8) char record[256];

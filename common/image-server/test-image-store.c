@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Files and maps that are opened by nobody (common/image-server/test-hanging.h). */
+/* Files and maps with wrapped opening (common/image-server/test-hanging.h). */
 #include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 
 enum { DESCRIPTORS = 16, ROOTS = DESCRIPTORS / IMAGE_STORE_ROOTS_PART };
 
-static struct image_store *images; /* never freed, as their threads stay */
+static struct image_store *images; /* never freed, because its threads live on */
 static uint64_t last_ready;
 static size_t n_ready;
 
@@ -47,7 +47,7 @@ static void wait_for_ready(size_t n)
 	n_ready = 0;
 }
 
-/* Until somebody who was given up has come back. */
+/* Waits until an abandoned opening has finished. */
 static void wait_for_late(void)
 {
 	struct pollfd done = { images->openers.done_fds[0], POLLIN, 0 };
@@ -68,8 +68,8 @@ static struct stored_image *add_map(uint64_t number, uint32_t pid)
 	return image_store_add_map(images, &(struct wire_map_open){ number, pid });
 }
 
-/* Perf-source, who was told that it is slow, is told of it once more. */
-static void test_a_file_that_is_slow_is_there_later(void **state)
+/* The state SLOW is followed by a second report to perf-source. */
+static void test_a_slow_file_is_opened_later(void **state)
 {
 	struct stored_image *image;
 
@@ -88,7 +88,7 @@ static void test_a_file_that_is_slow_is_there_later(void **state)
 	assert_int_equal(images->n_open, 1);
 }
 
-/* Of a user who has all his threads stuck nothing is tried, until some are back. */
+/* While all threads of a user are stuck, no further file of that user is tried. */
 static void test_untried_images_are_opened_on_request(void **state)
 {
 	struct stored_image *image;
@@ -110,8 +110,8 @@ static void test_untried_images_are_opened_on_request(void **state)
 	assert_int_equal(image->file.status, WIRE_image_status_OPEN);
 }
 
-/* It costs one thread, however often it is asked for, and is there when the file system answers. */
-static void test_a_map_that_is_slow_is_there_later(void **state)
+/* A slow map costs one thread, however often requested, until the file system answers. */
+static void test_a_slow_map_is_opened_later(void **state)
 {
 	struct stored_image *image;
 
@@ -123,7 +123,7 @@ static void test_a_map_that_is_slow_is_there_later(void **state)
 		assert_false(image_store_open(images, image));
 	wait_for_hanging(1);
 	file_system_answers(true);
-	wait_for_ready(1); /* it was found, without a map */
+	wait_for_ready(1); /* process found, but without a map */
 	assert_int_equal(image->file.status, WIRE_image_status_GONE);
 	file_system_answers(false);
 	assert_true(image_store_open(images, image));
@@ -165,13 +165,13 @@ static void test_forgotten_images_close_even_while_opening(void **state)
 	image = add_map(3, 1);
 	slow = add_map(4, HANGS);
 	wait_for_ready(2);
-	image_store_forget(images, slow); /* a thread still has it */
+	image_store_forget(images, slow); /* a thread still uses it */
 	assert_null(image_store_find(images, 4));
 	file_system_answers(true);
 	wait_for_late();
 	assert_int_equal(n_ready, 0);
 	assert_true(image_store_open(images, image));
-	image_store_forget(images, image); /* somebody may wait for it */
+	image_store_forget(images, image); /* a client may wait for it */
 	assert_ptr_equal(image_store_find(images, 3), image);
 	wait_for_ready(1);
 	assert_int_equal(last_ready, 3);
@@ -180,15 +180,15 @@ static void test_forgotten_images_close_even_while_opening(void **state)
 	assert_int_equal(next_descriptor(), before);
 }
 
-static void test_there_are_only_so_many_roots(void **state)
+static void test_the_number_of_open_roots_is_limited(void **state)
 {
-	/* One after the other: threads that open them may be done in any order. */
+	/* One at a time, because threads may finish in any order. */
 	for (uint64_t number = 1; number <= ROOTS; number++) {
 		add_map(number, 1);
 		wait_for_ready(1);
 	}
 	assert_int_equal(images->roots.n, ROOTS);
-	/* The first is looked for, and found; the second has to make room then. */
+	/* Opening map 1 makes it the most recently used, so map 2 has to make room. */
 	assert_true(image_store_open(images, image_store_find(images, 1)));
 	wait_for_ready(1);
 	add_map(ROOTS + 1, 1);
@@ -203,7 +203,7 @@ static void test_there_are_only_so_many_roots(void **state)
 	assert_int_equal(image_store_find(images, 3)->file.status, WIRE_image_status_OPEN);
 }
 
-/* What it has is closed to make room for others, and found again below the root that is kept. */
+/* The map is closed to make room and reopened below the root that is kept. */
 static void test_a_map_that_was_closed_is_opened_again(void **state)
 {
 	struct stored_image *map = add_map(1, 1);
@@ -223,7 +223,7 @@ static void test_a_map_that_was_closed_is_opened_again(void **state)
 	assert_int_equal(map->file.status, WIRE_image_status_OPEN);
 }
 
-/* The processes live: map_is_of_other() looks for them. */
+/* Live processes, because map_is_of_other() looks for them. */
 static void check_shared(uint32_t writer, enum wire_image_status of_first,
 			 enum wire_image_status of_second)
 {
@@ -246,7 +246,7 @@ static void check_shared(uint32_t writer, enum wire_image_status of_first,
 	image_store_forget(images, second);
 }
 
-static void test_a_map_that_two_find_is_of_who_writes_it(void **state)
+static void test_a_shared_map_belongs_to_its_writer(void **state)
 {
 	check_shared(getpid(), WIRE_image_status_OPEN, WIRE_image_status_STALE);
 	check_shared(1, WIRE_image_status_STALE, WIRE_image_status_OPEN);
@@ -257,13 +257,13 @@ int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup(function, set_up)
 	const struct CMUnitTest tests[] = {
-		TEST(test_a_file_that_is_slow_is_there_later),
+		TEST(test_a_slow_file_is_opened_later),
 		TEST(test_untried_images_are_opened_on_request),
-		TEST(test_a_map_that_is_slow_is_there_later),
+		TEST(test_a_slow_map_is_opened_later),
 		TEST(test_forgotten_images_close_even_while_opening),
-		TEST(test_there_are_only_so_many_roots),
+		TEST(test_the_number_of_open_roots_is_limited),
 		TEST(test_a_map_that_was_closed_is_opened_again),
-		TEST(test_a_map_that_two_find_is_of_who_writes_it),
+		TEST(test_a_shared_map_belongs_to_its_writer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

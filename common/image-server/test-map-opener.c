@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The processes are children of this one; some live below a root of their own. */
+/* Perf maps of child processes, some of which have another root directory. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -29,7 +29,7 @@ enum {
 };
 
 static char dir[] = "/tmp/stackpipe-test-XXXXXX";
-static char path[96]; /* of the map of the child */
+static char path[96]; /* of the child's map */
 static pid_t child;
 static struct map_process process;
 static struct image_file file;
@@ -74,7 +74,7 @@ static int tear_down(void **state)
 	return system(command);
 }
 
-/* A child that is as `prepare` makes it; false: it cannot be had. */
+/* Starts a child that runs `prepare`; false if it fails. */
 static bool start(int (*prepare)(void))
 {
 	int ends[2];
@@ -153,7 +153,7 @@ static void test_the_map_of_a_process_is_opened(void **state)
 	check_found("1000 10 name\n");
 }
 
-static void test_a_map_that_is_made_later_is_found_then(void **state)
+static void test_a_map_created_later_is_found(void **state)
 {
 	assert_true(start(NULL));
 	check_not_found(WIRE_image_status_GONE);
@@ -179,7 +179,7 @@ static void test_map_of_an_exited_process_is_not_found(void **state)
 	make_map("1000 10 name\n");
 	kill(child, SIGKILL);
 	assert_int_equal(waitid(P_PID, child, &end, WEXITED | WNOWAIT), 0);
-	check_not_found(WIRE_image_status_GONE); /* a zombie: it has no root */
+	check_not_found(WIRE_image_status_GONE); /* a zombie has no root */
 	end_child();
 	check_not_found(WIRE_image_status_GONE);
 	process.pid = NO_PID;
@@ -189,8 +189,8 @@ static void test_map_of_an_exited_process_is_not_found(void **state)
 	assert_int_equal(process.root_fd, -1);
 }
 
-/* None of them may be waited for, or followed. */
-static void test_what_is_no_map_is_refused(void **state)
+/* The opener must neither wait for them nor follow them. */
+static void test_special_files_are_refused(void **state)
 {
 	assert_true(start(NULL));
 	assert_int_equal(mkfifo(path, 0666), 0);
@@ -211,11 +211,11 @@ static void test_what_is_no_map_is_refused(void **state)
 
 static int become_other_user(void)
 {
-	/* The effective one is who owns what it writes. */
+	/* The effective user owns the files that the process creates. */
 	return setresuid(THIRD_USER, OTHER_USER, THIRD_USER);
 }
 
-static void test_files_of_other_users_are_no_maps(void **state)
+static void test_maps_of_other_users_are_refused(void **state)
 {
 	if (geteuid() != 0)
 		skip();
@@ -223,13 +223,13 @@ static void test_files_of_other_users_are_no_maps(void **state)
 	make_map_of(THIRD_USER, 0666);
 	check_not_found(WIRE_image_status_REFUSED);
 	assert_int_equal(process.user, OTHER_USER);
-	make_map_of(0, 0600); /* it could not read that itself */
+	make_map_of(0, 0600); /* the process could not read it */
 	check_not_found(WIRE_image_status_REFUSED);
 	make_map_of(OTHER_USER, 0600);
 	check_found("1000 10 name\n");
 }
 
-static void test_a_process_that_may_not_be_looked_at_is_denied(void **state)
+static void test_an_inaccessible_process_is_denied(void **state)
 {
 	int status;
 	pid_t pid;
@@ -269,7 +269,7 @@ static void test_a_map_is_found_below_the_process_root(void **state)
 	check_found("1000 10 inside\n");
 }
 
-/* Gives way to a child of its own, the first process of a namespace. */
+/* Continues as a child that is the first process of a PID namespace. */
 static int leave_namespace(void)
 {
 	int status;
@@ -307,7 +307,7 @@ static void test_other_pid_namespaces_use_their_own_pid(void **state)
 	if (geteuid() != 0 || !start(leave_namespace))
 		skip();
 	process.pid = child_of(child);
-	if (!process.pid) /* a kernel without CONFIG_PROC_CHILDREN */
+	if (!process.pid) /* kernel without CONFIG_PROC_CHILDREN */
 		skip();
 	snprintf(path, sizeof(path), "%s/tmp/perf-%u.map", dir, process.pid);
 	make_map("1000 10 ours\n");
@@ -319,7 +319,7 @@ static void test_other_pid_namespaces_use_their_own_pid(void **state)
 	check_found("1000 10 theirs\n");
 }
 
-/* Until a file that was there is older than what begins from now on. */
+/* Waits until an existing file is older than any process that starts now. */
 static void wait_until_older(void)
 {
 	struct stat status;
@@ -329,7 +329,7 @@ static void wait_until_older(void)
 		;
 }
 
-/* All containers that share a /tmp have a process 1. */
+/* Every container that shares a /tmp has a process 1. */
 static void test_a_map_from_before_its_process_is_stale(void **state)
 {
 	if (geteuid() != 0)
@@ -360,7 +360,7 @@ static int write_map(void)
 	return open(path, O_WRONLY | O_CREAT, 0600) < 0 ? -1 : 0;
 }
 
-static void test_a_map_is_of_who_writes_it(void **state)
+static void test_a_map_belongs_to_its_writer(void **state)
 {
 	struct map_process other;
 
@@ -369,12 +369,12 @@ static void test_a_map_is_of_who_writes_it(void **state)
 	assert_true(process.is_writer);
 	other = process;
 	other.pid = getpid();
-	assert_true(map_is_of_other(&process, &other)); /* both write it */
+	assert_true(map_is_of_other(&process, &other)); /* both are writers */
 	other.is_writer = false;
 	assert_false(map_is_of_other(&process, &other));
 	assert_true(map_is_of_other(&other, &process));
 	process.is_writer = false;
-	assert_true(map_is_of_other(&process, &other)); /* nobody can tell */
+	assert_true(map_is_of_other(&process, &other)); /* undecidable */
 	other.inode++;
 	assert_false(map_is_of_other(&process, &other));
 	other.inode--;
@@ -393,7 +393,7 @@ static int lie_as_other_user(void)
 	return take_lying_name() < 0 ? -1 : become_other_user();
 }
 
-static void test_a_process_cannot_pass_for_another(void **state)
+static void test_a_forged_name_does_not_change_the_user(void **state)
 {
 	assert_true(start(geteuid() == 0 ? lie_as_other_user : take_lying_name));
 	check_not_found(WIRE_image_status_GONE);
@@ -431,18 +431,18 @@ int main(void)
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(test_the_map_of_a_process_is_opened),
-		TEST(test_a_map_that_is_made_later_is_found_then),
+		TEST(test_a_map_created_later_is_found),
 		TEST(test_map_of_a_since_exited_process_is_found),
 		TEST(test_map_of_an_exited_process_is_not_found),
-		TEST(test_what_is_no_map_is_refused),
-		TEST(test_files_of_other_users_are_no_maps),
-		TEST(test_a_process_that_may_not_be_looked_at_is_denied),
+		TEST(test_special_files_are_refused),
+		TEST(test_maps_of_other_users_are_refused),
+		TEST(test_an_inaccessible_process_is_denied),
 		TEST(test_a_map_is_found_below_the_process_root),
 		TEST(test_other_pid_namespaces_use_their_own_pid),
 		TEST(test_a_map_from_before_its_process_is_stale),
 		TEST(test_a_map_from_before_an_exec_is_stale),
-		TEST(test_a_map_is_of_who_writes_it),
-		TEST(test_a_process_cannot_pass_for_another),
+		TEST(test_a_map_belongs_to_its_writer),
+		TEST(test_a_forged_name_does_not_change_the_user),
 		TEST(test_no_descriptor_is_left_open),
 	};
 

@@ -13,7 +13,7 @@
 #include "common/image-server/openers.h"
 #include "common/image-server/test-hanging.h"
 
-static struct openers *openers; /* never freed, as their threads stay */
+static struct openers *openers; /* never freed, because its threads live on */
 
 static int set_up(void **state)
 {
@@ -30,7 +30,7 @@ static bool add_file_of(uint64_t image, uid_t user)
 	return openers_add(openers, opening);
 }
 
-/* Each is of another user. */
+/* Each file belongs to a different user. */
 static void add_file(uint64_t image)
 {
 	assert_true(add_file_of(image, image));
@@ -55,7 +55,7 @@ static void check_done(uint64_t image)
 	opening_free(opening);
 }
 
-/* As if all of them had taken far too long. */
+/* Times out all openings by a clock that is a second ahead; returns the first such image, or 0. */
 static uint64_t give_up(void)
 {
 	uint64_t now = clock_now(CLOCK_MONOTONIC) + NANOSECONDS_A_SECOND;
@@ -64,7 +64,7 @@ static uint64_t give_up(void)
 	return openers_give_up_slow(openers, now, &given_up) ? given_up.image : 0;
 }
 
-static void test_what_is_asked_for_is_opened(void **state)
+static void test_requested_files_are_opened(void **state)
 {
 	bool seen[100] = { false };
 	struct opening *opening;
@@ -93,7 +93,7 @@ static void test_what_is_asked_for_is_opened(void **state)
 	opening_free(opening);
 }
 
-static void test_one_that_hangs_is_given_up_and_comes_back(void **state)
+static void test_a_hanging_open_times_out_and_finishes_later(void **state)
 {
 	struct opening_given_up given_up;
 	struct opening *opening;
@@ -102,7 +102,7 @@ static void test_one_that_hangs_is_given_up_and_comes_back(void **state)
 	add_file(HANGS);
 	wait_for_hanging(1);
 	add_file(1);
-	check_done(1); /* nobody has had to be given up for it */
+	check_done(1); /* nothing timed out */
 	assert_false(openers_give_up_slow(openers, clock_now(CLOCK_MONOTONIC), &given_up));
 	assert_true(openers_give_up_slow(openers, UINT64_MAX, &given_up));
 	assert_int_equal(given_up.image, HANGS);
@@ -120,8 +120,8 @@ static void test_one_that_hangs_is_given_up_and_comes_back(void **state)
 	assert_int_equal(give_up(), 0);
 }
 
-/* However many files of a user hang, he has few threads, and the others go on. */
-static void test_files_of_one_user_that_hang_stop_nobody_else(void **state)
+/* Hanging files of one user occupy few threads and do not delay other users. */
+static void test_one_users_hanging_files_delay_no_other(void **state)
 {
 	enum { USER = 1, OTHER = 2, MORE = 100 };
 	struct opening_given_up given_up;
@@ -134,12 +134,12 @@ static void test_files_of_one_user_that_hang_stop_nobody_else(void **state)
 		assert_true(add_file_of(i, OTHER));
 		check_done(i);
 	}
-	for (size_t i = 0; i < MORE; i++) { /* those that wait can have no thread */
+	for (size_t i = 0; i < MORE; i++) { /* those in the queue got no thread */
 		assert_true(openers_give_up_slow(openers, UINT64_MAX, &given_up));
 		assert_int_equal(given_up.image, HANGS + i);
 		assert_int_equal(given_up.is_stuck, i < OPENERS_OF_USER_MAX);
 	}
-	assert_false(add_file_of(HANGS + MORE, USER)); /* nothing of his is tried now */
+	assert_false(add_file_of(HANGS + MORE, USER)); /* this user's files are no longer tried */
 	assert_true(add_file_of(1, OTHER));
 	check_done(1);
 	file_system_answers(true);
@@ -149,8 +149,8 @@ static void test_files_of_one_user_that_hang_stop_nobody_else(void **state)
 	check_done(1);
 }
 
-/* What a client waits for does not wait for all that its user has mapped before. */
-static void test_what_is_urgent_goes_first(void **state)
+/* What a client waits for goes before what the user mapped earlier. */
+static void test_urgent_openings_go_first(void **state)
 {
 	enum { USER = 1, WAITING = 100, FIRST = 2 * OPENERS_OF_USER_MAX };
 	const struct wire_image_open request = { .image = 200, .path = wire_string("/x", 4096) };
@@ -178,7 +178,7 @@ static void test_what_is_urgent_goes_first(void **state)
 	assert_null(openers->users);
 }
 
-static void test_where_all_hang_what_waits_is_given_up_too(void **state)
+static void test_queued_openings_time_out_if_all_threads_hang(void **state)
 {
 	file_system_answers(false);
 	for (size_t i = 0; i < OPENERS_MAX; i++) {
@@ -201,7 +201,7 @@ static void test_where_all_hang_what_waits_is_given_up_too(void **state)
 	check_done(1);
 }
 
-static void test_whoever_frees_an_opening_closes_what_it_has(void **state)
+static void test_freeing_an_opening_closes_its_files(void **state)
 {
 	const struct wire_image_open request = { .image = 1, .path = wire_string("/x", 4096) };
 	struct map_process process = { .pid = 1, .root_fd = open_something() };
@@ -222,12 +222,12 @@ int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup(function, set_up)
 	const struct CMUnitTest tests[] = {
-		TEST(test_what_is_asked_for_is_opened),
-		TEST(test_one_that_hangs_is_given_up_and_comes_back),
-		TEST(test_files_of_one_user_that_hang_stop_nobody_else),
-		TEST(test_what_is_urgent_goes_first),
-		TEST(test_where_all_hang_what_waits_is_given_up_too),
-		TEST(test_whoever_frees_an_opening_closes_what_it_has),
+		TEST(test_requested_files_are_opened),
+		TEST(test_a_hanging_open_times_out_and_finishes_later),
+		TEST(test_one_users_hanging_files_delay_no_other),
+		TEST(test_urgent_openings_go_first),
+		TEST(test_queued_openings_time_out_if_all_threads_hang),
+		TEST(test_freeing_an_opening_closes_its_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

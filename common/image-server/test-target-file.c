@@ -59,7 +59,7 @@ static int try_as(uid_t user, const char *path, int *ret_fd)
 {
 	const struct target_file_policy policy = {
 		.user = user,
-		.group = user, /* as adduser(8) makes them */
+		.group = user, /* as adduser(8) creates them */
 		.size_max = SIZE_LIMIT,
 	};
 
@@ -107,7 +107,7 @@ static void test_a_file_of_the_program_is_opened(void **state)
 	check_open("//tmp///file");
 }
 
-static void test_what_is_not_there_is_missing(void **state)
+static void test_a_missing_file_is_reported(void **state)
 {
 	make_file("tmp/file", 0600);
 	check_refused("/tmp/other", TARGET_FILE_E_MISSING);
@@ -116,7 +116,7 @@ static void test_what_is_not_there_is_missing(void **state)
 	check_refused("", TARGET_FILE_E_MISSING);
 }
 
-static void test_a_link_in_its_place_is_refused(void **state)
+static void test_a_symlink_is_refused(void **state)
 {
 	make_file("tmp/file", 0600);
 	assert_int_equal(symlinkat("file", root, "tmp/link"), 0);
@@ -130,7 +130,7 @@ static void test_a_link_in_its_place_is_refused(void **state)
 	check_refused("/tmp/magic", TARGET_FILE_E_LINK);
 }
 
-/* As containers have it: /tmp leads to /var/tmp. Their links are relative to their own root. */
+/* As in containers where /tmp links to /var/tmp; absolute links start at their own root. */
 static void test_links_to_directories_stay_below_the_root(void **state)
 {
 	mkdirat(root, "var", 0777);
@@ -142,11 +142,11 @@ static void test_links_to_directories_stay_below_the_root(void **state)
 	check_open("/absolute/file");
 	check_open("/tmp/up/file");
 	check_open("/../../file");
-	check_refused("/etc/passwd", TARGET_FILE_E_LINK); /* /etc leads to itself */
+	check_refused("/etc/passwd", TARGET_FILE_E_LINK); /* /etc links to itself */
 	check_refused("/tmp/up/etc/passwd", TARGET_FILE_E_LINK);
 }
 
-static void test_what_is_no_regular_file_is_not_opened(void **state)
+static void test_only_regular_files_are_opened(void **state)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -154,7 +154,7 @@ static void test_what_is_no_regular_file_is_not_opened(void **state)
 	assert_int_equal(mkfifoat(root, "tmp/fifo", 0666), 0);
 	snprintf(address.sun_path, sizeof(address.sun_path), "%s/tmp/socket", dir);
 	assert_int_equal(bind(fd, (void *)&address, sizeof(address)), 0);
-	check_refused("/tmp/fifo", TARGET_FILE_E_SPECIAL); /* would wait for a writer */
+	check_refused("/tmp/fifo", TARGET_FILE_E_SPECIAL); /* opening it would wait for a writer */
 	check_refused("/tmp/socket", TARGET_FILE_E_SPECIAL);
 	check_refused("/tmp", TARGET_FILE_E_DIRECTORY);
 	check_refused("/", TARGET_FILE_E_DIRECTORY);
@@ -175,8 +175,8 @@ static void test_files_of_other_users_are_refused(void **state)
 	check_refused_as(0, "/tmp/file", TARGET_FILE_E_FOREIGN);
 }
 
-/* They may write whatever they like into it; but a program's umask may let its own group. */
-static void test_files_that_others_may_write_to_are_refused(void **state)
+/* Others could write anything into them; but a program's umask may let its own group write. */
+static void test_files_writable_by_others_are_refused(void **state)
 {
 	if (geteuid() != 0)
 		skip();
@@ -189,7 +189,7 @@ static void test_files_that_others_may_write_to_are_refused(void **state)
 	check_refused_as(OTHER_USER, "/tmp/file", TARGET_FILE_E_WRITABLE);
 }
 
-/* A bind mount in a user namespace of one's own could put any file of root there. */
+/* A bind mount in a user's own namespace could put any file of root there. */
 static void test_root_files_need_to_be_readable_by_the_user(void **state)
 {
 	if (geteuid() != 0)
@@ -215,7 +215,7 @@ static void test_large_files_are_refused(void **state)
 	check_open("/tmp/file");
 }
 
-/* As another user: root may read everything. */
+/* As another user, because root may read everything. */
 static int try_without_permission(void)
 {
 	int fd;
@@ -238,7 +238,7 @@ static void check_in_child(int (*function)(void))
 	assert_int_equal(status, 0);
 }
 
-static void test_what_may_not_be_opened_is_denied(void **state)
+static void test_a_file_without_permission_is_denied(void **state)
 {
 	if (geteuid() != 0)
 		skip();
@@ -249,7 +249,7 @@ static void test_what_may_not_be_opened_is_denied(void **state)
 	check_in_child(try_without_permission);
 }
 
-/* Makes the kernel say that it knows no openat2(2), as an old one or a container does. */
+/* Makes the kernel refuse openat2(2), as old kernels and containers do. */
 static int forbid_openat2(int error)
 {
 	struct sock_filter code[] = {
@@ -318,7 +318,7 @@ static void test_no_descriptor_is_left_open(void **state)
 	assert_int_equal(after, before);
 }
 
-static void test_our_own_faults_are_errors(void **state)
+static void test_internal_failures_are_errors(void **state)
 {
 	const struct target_file_policy policy = { .user = geteuid(), .size_max = SIZE_LIMIT };
 	int fd = -1;
@@ -332,18 +332,18 @@ int main(void)
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_file_of_the_program_is_opened),
-		TEST(test_what_is_not_there_is_missing),
-		TEST(test_a_link_in_its_place_is_refused),
+		TEST(test_a_missing_file_is_reported),
+		TEST(test_a_symlink_is_refused),
 		TEST(test_links_to_directories_stay_below_the_root),
-		TEST(test_what_is_no_regular_file_is_not_opened),
+		TEST(test_only_regular_files_are_opened),
 		TEST(test_files_of_other_users_are_refused),
-		TEST(test_files_that_others_may_write_to_are_refused),
+		TEST(test_files_writable_by_others_are_refused),
 		TEST(test_root_files_need_to_be_readable_by_the_user),
 		TEST(test_large_files_are_refused),
-		TEST(test_what_may_not_be_opened_is_denied),
+		TEST(test_a_file_without_permission_is_denied),
 		TEST(test_without_openat2_no_link_is_followed_at_all),
 		TEST(test_no_descriptor_is_left_open),
-		TEST(test_our_own_faults_are_errors),
+		TEST(test_internal_failures_are_errors),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Hostile jitdumps. An input is a byte that says how the file is cut, and the file. Read in pieces,
- * by bytes or from a file that grows, it is the same as read at once; and each answer, at each
- * time, is the one that is found the long way.
+ * Hostile jitdumps. An input is a byte that decides how the file is cut, then the file. Reading it
+ * in pieces, or while it grows, must equal reading it at once; every lookup at every time must
+ * equal a linear search.
  */
 #include <sys/mman.h>
 
@@ -12,7 +12,7 @@
 
 #define _cleanup_dump_ _cleanup_(jitdump_deinit)
 
-/* The last piece that holds an address at a time. */
+/* The last piece that holds `address` at `time`, by linear search. */
 static size_t look(const struct jit_functions *functions, uint64_t address, uint64_t time)
 {
 	for (size_t i = functions->history.n; i-- > 0;) {
@@ -103,7 +103,7 @@ static void read_pieces(struct jitdump *dump, struct fuzz_input input, uint8_t c
 	}
 }
 
-/* Four times at most: it is the system calls that take time. */
+/* Reads at most four times, because system calls dominate the time. */
 static void read_growing_file(struct jitdump *dump, struct fuzz_input input, uint8_t cut)
 {
 	_cleanup_fd_ int fd = memfd_create("jitdump", MFD_CLOEXEC);

@@ -15,7 +15,7 @@ static void add(struct code_history *history, uint64_t start, uint64_t end)
 	assert_int_equal(code_history_add(history, start, end), 0);
 }
 
-/* What code_history_find() must say, found the long way. */
+/* What code_history_find() must return, by linear search. */
 static size_t look(const struct code_history *history, size_t n, uint64_t address)
 {
 	while (n-- > 0)
@@ -29,7 +29,7 @@ static void check_now(const struct code_history *history, uint64_t address, size
 	assert_int_equal(code_history_find(history, history->n, address), piece);
 }
 
-static void test_nothing_is_found_in_nothing(void **state)
+static void test_an_empty_history_finds_nothing(void **state)
 {
 	struct code_history history = { 0 };
 
@@ -84,7 +84,7 @@ static void test_the_whole_address_space_is_a_piece(void **state)
 	code_history_deinit(&history);
 }
 
-/* Any pieces at all: each answer, at each time, is the one that is found the long way. */
+/* Random pieces: each lookup at each time must equal a linear search. */
 static void check_random(enum code_history_depth depth, uint64_t width, uint64_t longest)
 {
 	enum { N = 5000, N_QUESTIONS = 5000 };
@@ -114,14 +114,14 @@ static void test_each_answer_is_the_last_piece_of_its_time(void **state)
 	check_random(CODE_HISTORY_ALL, 10000, 5000);
 }
 
-static void test_what_is_now_is_found_without_what_was(void **state)
+static void test_current_code_is_found_without_history(void **state)
 {
 	check_random(CODE_HISTORY_LATEST, 100, 10);
 	check_random(CODE_HISTORY_LATEST, 10000, 10);
 	check_random(CODE_HISTORY_LATEST, 10000, 5000);
 }
 
-/* Pieces one within the other, which is when most spans are seen. */
+/* Nested pieces, which need the most spans. */
 static void test_further_pieces_than_the_limit_are_refused(void **state)
 {
 	struct code_history history = { 0 };
@@ -140,12 +140,12 @@ static void test_further_pieces_than_the_limit_are_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_nothing_is_found_in_nothing),
+		cmocka_unit_test(test_an_empty_history_finds_nothing),
 		cmocka_unit_test(test_a_later_piece_cuts_an_earlier_one),
 		cmocka_unit_test(test_a_later_piece_hides_earlier_ones),
 		cmocka_unit_test(test_the_whole_address_space_is_a_piece),
 		cmocka_unit_test(test_each_answer_is_the_last_piece_of_its_time),
-		cmocka_unit_test(test_what_is_now_is_found_without_what_was),
+		cmocka_unit_test(test_current_code_is_found_without_history),
 		cmocka_unit_test(test_further_pieces_than_the_limit_are_refused),
 	};
 

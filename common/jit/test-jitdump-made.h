@@ -49,7 +49,7 @@ static inline void made_put_header(struct made_dump *made, uint64_t flags)
 	made_put64(made, flags);
 }
 
-/* A record of any type; its size is corrected by made_end_record(). */
+/* Begins a record of any type; made_end_record() fills in its size. */
 static inline size_t made_begin_record(struct made_dump *made, uint32_t id, uint64_t time)
 {
 	size_t at = made->size;
@@ -67,7 +67,7 @@ static inline void made_end_record(struct made_dump *made, size_t at)
 	memcpy(made->bytes + at + 4, &size, sizeof(size));
 }
 
-/* The size that a record tells is not the one that it has. */
+/* Makes the size in a record's header wrong. */
 static inline void made_lie_about_size(struct made_dump *made, size_t at, uint32_t size)
 {
 	memcpy(made->bytes + at + 4, &size, sizeof(size));

@@ -33,7 +33,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Gives all that was made since, and begins to make what follows. */
+/* Passes all bytes made since the last call. */
 static void give_as(int outcome)
 {
 	assert_int_equal(jitdump_add(&dump, made.bytes, made.size), outcome);
@@ -58,7 +58,7 @@ static void check(uint64_t address, uint64_t time, const char *name)
 	assert_true(address - code.start < code.size);
 }
 
-/* `line` 0: none is known. */
+/* `line` 0: no line is known. */
 static void check_line(uint64_t address, const char *file, uint32_t line, uint32_t column)
 {
 	struct jit_place place;
@@ -95,7 +95,7 @@ static void put_load_of(uint32_t pid, uint64_t time, uint64_t start, const char 
 	memcpy(made.bytes + at + 16, &pid, sizeof(pid));
 }
 
-static void test_a_file_from_before_the_process_is_anothers(void **state)
+static void test_a_file_older_than_its_process_is_ignored(void **state)
 {
 	dump.process = (struct jitdump_process){ .pid = 5000, .began = 100 };
 	put_load_of(4711, 99, 0x1000, "inherited");
@@ -111,7 +111,7 @@ static void test_a_file_from_before_the_process_is_anothers(void **state)
 	assert_int_equal(dump.n_of_others, 3);
 }
 
-static void test_what_has_the_pid_of_an_earlier_process_is_its(void **state)
+static void test_records_before_the_process_are_ignored(void **state)
 {
 	dump.process = (struct jitdump_process){ .pid = 4711, .began = 100 };
 	put_load_of(4711, 99, 0x1000, "earlier");
@@ -122,7 +122,7 @@ static void test_what_has_the_pid_of_an_earlier_process_is_its(void **state)
 	assert_int_equal(dump.n_of_others, 1);
 }
 
-static void test_what_a_child_emits_is_not_its_parents(void **state)
+static void test_records_of_a_child_are_ignored(void **state)
 {
 	dump.process = (struct jitdump_process){ .pid = 4711, .began = 98 };
 	put_load_of(4711, 101, 0x1000, "its own");
@@ -136,7 +136,7 @@ static void test_what_a_child_emits_is_not_its_parents(void **state)
 
 static void test_a_namespace_has_pids_of_its_own(void **state)
 {
-	const uint32_t own_pids[] = { 0, 4711 }; /* not known, or it is */
+	const uint32_t own_pids[] = { 0, 4711 }; /* unknown, or equal to the file's */
 
 	for (size_t i = 0; i < sizeof(own_pids) / sizeof(*own_pids); i++) {
 		tear_down(state);
@@ -152,8 +152,8 @@ static void test_a_namespace_has_pids_of_its_own(void **state)
 	}
 }
 
-/* It was forked so soon that its beginning, which is told in ticks, is not behind the file's. */
-static void test_a_file_with_anothers_pid_is_anothers(void **state)
+/* The process was forked so early that its start time, in clock ticks, is not after the file's. */
+static void test_records_of_a_parent_are_ignored(void **state)
 {
 	dump.process = (struct jitdump_process){ .pid = 5000, .own_pid = 8, .began = 98 };
 	put_load_of(4711, 101, 0x1000, "of the parent");
@@ -164,7 +164,7 @@ static void test_a_file_with_anothers_pid_is_anothers(void **state)
 	assert_int_equal(dump.n_of_others, 1);
 }
 
-static void test_what_is_no_jitdump_is_refused(void **state)
+static void test_other_files_are_refused(void **state)
 {
 	made.bytes[0] ^= 1;
 	give_as(JITDUMP_E_MAGIC);
@@ -183,7 +183,7 @@ static void test_other_versions_are_refused(void **state)
 	give_as(JITDUMP_E_VERSION);
 }
 
-static void test_a_longer_header_is_passed_over(void **state)
+static void test_a_longer_header_is_skipped(void **state)
 {
 	made.bytes[8] = 48;
 	made_put64(&made, UINT64_MAX);
@@ -196,7 +196,7 @@ static void test_a_longer_header_is_passed_over(void **state)
 	give_as(JITDUMP_E_DAMAGED);
 }
 
-/* So many bytes of a function are there, of a file that was given as a whole. */
+/* Checks how many bytes of a function are available, of a file given as a whole. */
 static void check_code(uint64_t address, size_t size)
 {
 	struct jit_code code;
@@ -208,7 +208,7 @@ static void check_code(uint64_t address, size_t size)
 	assert_int_not_equal((uint8_t)made.bytes[code.function->code_at - 1], 0x90);
 }
 
-static void test_it_is_emitted_where_the_code_is(void **state)
+static void test_the_code_bytes_are_located(void **state)
 {
 	made_put_load(&made, 10, 0x1000, 16, 1, "first");
 	made_put_lines(&made, 0x2000, NULL, 0);
@@ -238,12 +238,12 @@ static void test_an_address_has_the_name_of_its_time(void **state)
 	check(0xfff, NOW, NULL);
 }
 
-static void test_code_that_was_moved_is_elsewhere_from_then_on(void **state)
+static void test_moved_code_has_its_new_address_from_then_on(void **state)
 {
 	made_put_load(&made, 100, 0x1000, 16, 7, "moved");
 	made_put_move(&made, 200, 0x1000, 0x2000, 7);
 	made_put_load(&made, 300, 0x1000, 16, 8, "other");
-	made_put_move(&made, 400, 0x2000, 0x2008, 7); /* over itself */
+	made_put_move(&made, 400, 0x2000, 0x2008, 7); /* overlapping its old place */
 	give();
 	check(0x1000, 199, "moved");
 	check(0x2000, 199, NULL);
@@ -256,11 +256,11 @@ static void test_code_that_was_moved_is_elsewhere_from_then_on(void **state)
 	assert_int_equal(dump.n_refused_records, 0);
 }
 
-static void test_what_is_not_there_is_not_moved(void **state)
+static void test_a_move_of_unknown_code_is_ignored(void **state)
 {
 	made_put_load(&made, 100, 0x1000, 16, 7, "first");
-	made_put_move(&made, 200, 0x1000, 0x2000, 8); /* another number */
-	made_put_move(&made, 200, 0x1008, 0x2000, 7); /* it does not begin there */
+	made_put_move(&made, 200, 0x1000, 0x2000, 8); /* other code index */
+	made_put_move(&made, 200, 0x1008, 0x2000, 7); /* no code begins there */
 	made_put_move(&made, 200, 0x3000, 0x2000, 7);
 	made_put_move(&made, 200, 0x1000, UINT64_MAX - 4, 7);
 	made_put_move(&made, 200, 0x3000, UINT64_MAX - 4, 7);
@@ -335,7 +335,7 @@ static void test_lines_may_be_in_any_order(void **state)
 	check_line(0x100f, "a.js", 3, 0);
 }
 
-/* As V8 tells them. */
+/* V8 counts the size of an ELF header in its addresses. */
 static void test_lines_that_count_an_elf_header_are_corrected(void **state)
 {
 	const struct made_line lines[] = { { 0x1040, 1, 0, "a.js" }, { 0x1048, 2, 0, "a.js" } };
@@ -357,14 +357,14 @@ static void test_lines_that_contradict_themselves_are_refused(void **state)
 	size_t at = made_put_lines(&made, 0x1000, lines, 3);
 	uint64_t more = UINT64_MAX;
 
-	memcpy(made.bytes + at + 24, &more, sizeof(more)); /* than are there */
+	memcpy(made.bytes + at + 24, &more, sizeof(more)); /* more than there are */
 	made_put_load(&made, 100, 0x1000, 16, 1, "first");
 	give();
 	check_line(0x1000, NULL, 0, 0);
 	check_line(0x1008, "a.js", 3, 0);
 	assert_int_equal(dump.n_refused_lines, 3);
 	at = made_put_lines(&made, 0x2000, lines + 2, 1);
-	made.bytes[made.size - 1] = 'x'; /* a name without end */
+	made.bytes[made.size - 1] = 'x'; /* name without terminator */
 	made_put_load(&made, 100, 0x2000, 16, 2, "second");
 	give();
 	assert_int_equal(dump.n_refused_lines, 4);
@@ -384,10 +384,10 @@ static void test_loads_that_contradict_themselves_are_refused(void **state)
 	memset(made.bytes + at + 40, 0xff, 8);
 	at = made_put_load(&made, 100, 0x1000, 16, 1, "no end of its name");
 	memset(made.bytes + at + 56, 'x', made.size - at - 56);
-	at = made_begin_record(&made, MADE_LOAD, 100); /* no load at all */
+	at = made_begin_record(&made, MADE_LOAD, 100); /* too short for a load */
 	made_put64(&made, 0);
 	made_end_record(&made, at);
-	made_put_load(&made, 100, 0x1000, 0, 1, "empty"); /* not refused, but nowhere */
+	made_put_load(&made, 100, 0x1000, 0, 1, "empty"); /* accepted, but holds no address */
 	made_put_load(&made, 100, 0x2000, 16, 1, "good");
 	give();
 	assert_int_equal(dump.n_refused_records, 4);
@@ -395,7 +395,7 @@ static void test_loads_that_contradict_themselves_are_refused(void **state)
 	check(0x2000, NOW, "good");
 }
 
-static void test_other_records_are_passed_over(void **state)
+static void test_other_records_are_skipped(void **state)
 {
 	size_t at = made_begin_record(&made, 4711, 100);
 
@@ -426,7 +426,7 @@ static void test_nothing_is_read_after_an_unended_record(void **state)
 	check(0x1000, NOW, "first");
 }
 
-static void test_times_that_go_back_count_as_the_one_before(void **state)
+static void test_decreasing_times_are_clamped(void **state)
 {
 	made_put_load(&made, 200, 0x1000, 16, 1, "first");
 	made_put_load(&made, 100, 0x2000, 16, 2, "second");
@@ -476,7 +476,7 @@ static void append(int fd)
 	made.size = 0;
 }
 
-/* Cut anywhere, even in the code, which is not read where it is long. */
+/* Cut anywhere, even within code; long code is skipped, not read. */
 static void test_a_file_is_read_as_it_grows(void **state)
 {
 	enum { LARGE = 1 << 20 };
@@ -500,7 +500,7 @@ static void test_a_file_is_read_as_it_grows(void **state)
 	assert_int_equal(dump.size, lseek(fd, 0, SEEK_END));
 }
 
-static void test_a_file_that_was_written_anew_is_read_anew(void **state)
+static void test_a_rewritten_file_is_read_again(void **state)
 {
 	_cleanup_fd_ int fd = memfd_create("jitdump", MFD_CLOEXEC);
 
@@ -518,7 +518,7 @@ static void test_a_file_that_was_written_anew_is_read_anew(void **state)
 	check(0x2000, 50, "second");
 }
 
-static void test_of_a_file_that_is_too_large_nothing_is_known(void **state)
+static void test_an_oversized_file_has_no_names(void **state)
 {
 	_cleanup_fd_ int fd = memfd_create("jitdump", MFD_CLOEXEC);
 
@@ -538,19 +538,19 @@ int main(void)
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(test_the_header_is_emitted),
-		TEST(test_a_file_from_before_the_process_is_anothers),
-		TEST(test_what_has_the_pid_of_an_earlier_process_is_its),
-		TEST(test_what_a_child_emits_is_not_its_parents),
+		TEST(test_a_file_older_than_its_process_is_ignored),
+		TEST(test_records_before_the_process_are_ignored),
+		TEST(test_records_of_a_child_are_ignored),
 		TEST(test_a_namespace_has_pids_of_its_own),
-		TEST(test_a_file_with_anothers_pid_is_anothers),
-		TEST(test_what_is_no_jitdump_is_refused),
+		TEST(test_records_of_a_parent_are_ignored),
+		TEST(test_other_files_are_refused),
 		TEST(test_the_other_byte_order_is_refused),
 		TEST(test_other_versions_are_refused),
-		TEST(test_a_longer_header_is_passed_over),
-		TEST(test_it_is_emitted_where_the_code_is),
+		TEST(test_a_longer_header_is_skipped),
+		TEST(test_the_code_bytes_are_located),
 		TEST(test_an_address_has_the_name_of_its_time),
-		TEST(test_code_that_was_moved_is_elsewhere_from_then_on),
-		TEST(test_what_is_not_there_is_not_moved),
+		TEST(test_moved_code_has_its_new_address_from_then_on),
+		TEST(test_a_move_of_unknown_code_is_ignored),
 		TEST(test_moved_unknown_code_hides_what_was_there),
 		TEST(test_lines_are_those_of_the_function_that_follows),
 		TEST(test_lines_of_another_function_are_refused),
@@ -558,14 +558,14 @@ int main(void)
 		TEST(test_lines_that_count_an_elf_header_are_corrected),
 		TEST(test_lines_that_contradict_themselves_are_refused),
 		TEST(test_loads_that_contradict_themselves_are_refused),
-		TEST(test_other_records_are_passed_over),
+		TEST(test_other_records_are_skipped),
 		TEST(test_nothing_is_read_after_an_unended_record),
-		TEST(test_times_that_go_back_count_as_the_one_before),
+		TEST(test_decreasing_times_are_clamped),
 		TEST(test_long_names_are_cut),
 		TEST(test_at_the_limit_older_code_is_forgotten),
 		TEST(test_a_file_is_read_as_it_grows),
-		TEST(test_a_file_that_was_written_anew_is_read_anew),
-		TEST(test_of_a_file_that_is_too_large_nothing_is_known),
+		TEST(test_a_rewritten_file_is_read_again),
+		TEST(test_an_oversized_file_has_no_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,7 +15,7 @@
 
 enum { LARGE = 256 * 1024 * 1024, KIB = 1024 };
 
-/* Has had that much once. */
+/* Reaches this much memory once. */
 static void touch(size_t size)
 {
 	char *pages = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -36,15 +36,15 @@ static uint64_t peak(void)
 	return kib;
 }
 
-static void test_it_is_what_there_was_once(void **state)
+static void test_the_peak_is_kept(void **state)
 {
 	assert_in_range(peak(), 1, LARGE / KIB - 1);
 	touch(LARGE);
 	assert_in_range(peak(), LARGE / KIB, 2 * LARGE / KIB);
 }
 
-/* posix_spawn(3) of glibc is a vfork(2). */
-static void test_it_is_not_that_of_who_began_us(void **state)
+/* glibc's posix_spawn(3) uses vfork(2) semantics. */
+static void test_the_parents_peak_is_not_inherited(void **state)
 {
 	char *child[] = { "test-peak-memory", "is-small", NULL };
 	pid_t pid;
@@ -56,7 +56,7 @@ static void test_it_is_not_that_of_who_began_us(void **state)
 	assert_int_equal(status, 0);
 }
 
-static void test_a_descriptor_of_nothing_reports_nothing(void **state)
+static void test_an_unusable_descriptor_is_an_error(void **state)
 {
 	int pipe_ends[2];
 	uint64_t kib;
@@ -71,9 +71,9 @@ static void test_a_descriptor_of_nothing_reports_nothing(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_it_is_what_there_was_once),
-		cmocka_unit_test(test_it_is_not_that_of_who_began_us),
-		cmocka_unit_test(test_a_descriptor_of_nothing_reports_nothing),
+		cmocka_unit_test(test_the_peak_is_kept),
+		cmocka_unit_test(test_the_parents_peak_is_not_inherited),
+		cmocka_unit_test(test_an_unusable_descriptor_is_an_error),
 	};
 
 	if (argc == 2 && !strcmp(argv[1], "is-small"))

@@ -63,7 +63,7 @@ static void test_every_field_of_a_line(void **state)
 	assert_string_equal(mapping.path, "");
 }
 
-static void test_whatever_a_path_holds_is_kept(void **state)
+static void test_any_path_is_kept_unchanged(void **state)
 {
 	check_path("/a b  c", "/a b  c");
 	check_path("/trailing space ", "/trailing space ");
@@ -77,7 +77,7 @@ static void test_whatever_a_path_holds_is_kept(void **state)
 	check_path("//anon", "//anon");
 }
 
-static void test_what_is_not_executable_is_passed_over(void **state)
+static void test_non_executable_mappings_are_skipped(void **state)
 {
 	struct proc_mapping mapping;
 
@@ -86,7 +86,7 @@ static void test_what_is_not_executable_is_passed_over(void **state)
 	assert_false(parse("1000-2000 ---p 00000000 00:00 0", &mapping));
 }
 
-static void test_garbage_is_passed_over(void **state)
+static void test_garbage_is_skipped(void **state)
 {
 	static const char *const lines[] = {
 		"",
@@ -144,7 +144,7 @@ static void test_a_path_over_the_limit_is_refused(void **state)
 	int at = sprintf(text, "1000-2000 r-xp 00000000 08:01 42 /");
 
 	memset(text + at, 'a', PROC_PATH_MAX);
-	text[at + PROC_PATH_MAX - 2] = 0; /* 4095 bytes with the slash */
+	text[at + PROC_PATH_MAX - 2] = 0; /* 4095 bytes including the slash */
 	assert_true(parse(text, &mapping));
 	assert_int_equal(strlen(mapping.path), PROC_PATH_MAX - 1);
 	text[at + PROC_PATH_MAX - 2] = 'a';
@@ -178,19 +178,19 @@ static void test_our_own_maps_hold_our_own_code(void **state)
 	assert_string_equal(mapping->path, path);
 	assert_int_equal(mapping->inode, status.st_ino);
 	assert_non_null(find(&maps, (void *)(uintptr_t)getpid)); /* libc */
-	assert_null(find(&maps, &maps));			 /* the stack is no code */
+	assert_null(find(&maps, &maps));			 /* the stack is not executable */
 	assert_int_equal(maps.n_refused, 0);
 	proc_maps_deinit(&maps);
 	assert_null(maps.list);
 }
 
-/* The text has one more, of a page that everybody can execute and nobody has mapped. */
+/* The kernel's text also has [vsyscall], which all can execute and none has mapped. */
 static bool is_vsyscall(const struct proc_mapping *mapping)
 {
 	return !strcmp(mapping->path, "[vsyscall]");
 }
 
-/* Whoever has them open can read them again, until another program runs there. */
+/* An open maps file can be read again until the process executes another program. */
 static void test_open_maps_are_those_of_one_program(void **state)
 {
 	int to_child[2], fd, status;
@@ -231,7 +231,7 @@ static void test_open_maps_are_those_of_one_program(void **state)
 	close(to_child[1]);
 }
 
-static void test_numbers_and_text_of_the_kernel_say_the_same(void **state)
+static void test_ioctl_and_text_of_maps_agree(void **state)
 {
 	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
 	struct proc_maps asked, read = { 0 };
@@ -261,7 +261,7 @@ static void test_numbers_and_text_of_the_kernel_say_the_same(void **state)
 	proc_maps_deinit(&read);
 }
 
-/* A file named so that its line looks like two. */
+/* A file name that makes its line look like two. */
 static void test_a_newline_in_a_path_makes_no_second_line(void **state)
 {
 	char path[] = "/tmp/stackpipe-XXXXXX\n400000-401000 r-xp 0 08:01 7 ";
@@ -290,7 +290,7 @@ static void test_a_newline_in_a_path_makes_no_second_line(void **state)
 	close(fd);
 }
 
-static void test_a_process_that_is_not_there_is_an_error(void **state)
+static void test_a_missing_process_is_an_error(void **state)
 {
 	struct proc_maps maps = { 0 };
 	char name[PROC_NAME_MAX] = "x";
@@ -366,16 +366,16 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_field_of_a_line),
-		cmocka_unit_test(test_whatever_a_path_holds_is_kept),
-		cmocka_unit_test(test_what_is_not_executable_is_passed_over),
-		cmocka_unit_test(test_garbage_is_passed_over),
+		cmocka_unit_test(test_any_path_is_kept_unchanged),
+		cmocka_unit_test(test_non_executable_mappings_are_skipped),
+		cmocka_unit_test(test_garbage_is_skipped),
 		cmocka_unit_test(test_every_truncation_is_refused_or_whole),
 		cmocka_unit_test(test_a_path_over_the_limit_is_refused),
 		cmocka_unit_test(test_our_own_maps_hold_our_own_code),
 		cmocka_unit_test(test_open_maps_are_those_of_one_program),
-		cmocka_unit_test(test_numbers_and_text_of_the_kernel_say_the_same),
+		cmocka_unit_test(test_ioctl_and_text_of_maps_agree),
 		cmocka_unit_test(test_a_newline_in_a_path_makes_no_second_line),
-		cmocka_unit_test(test_a_process_that_is_not_there_is_an_error),
+		cmocka_unit_test(test_a_missing_process_is_an_error),
 		cmocka_unit_test(test_a_name_may_hold_anything),
 		cmocka_unit_test(test_a_process_starts_when_it_is_forked),
 		cmocka_unit_test(test_threads_and_processes_are_listed),

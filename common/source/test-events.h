@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * For tests: a table of processes, and the kernel's events for it, made by hand; what it tells
- * comes out as lines of text. PIDs from PID on are never found in /proc.
+ * For tests: a process table fed with hand-made kernel events; its records are read back as text.
+ * PIDs from PID on never exist in /proc.
  */
 #pragma once
 
@@ -112,7 +112,7 @@ static inline void do_mmap(uint32_t pid, uint64_t start, uint64_t length, uint64
 	assert_int_equal(processes_mmap(&processes, mmap2, time), 0);
 }
 
-/* Whether a line that was written begins like this. */
+/* Whether any written line begins like this. */
 static inline bool has_line(const char *beginning)
 {
 	for (const char *line = stream.text; line; line = strchr(line, '\n')) {

@@ -74,7 +74,7 @@ static void test_the_same_file_is_the_same_image(void **state)
 	assert_string_equal(test_stream_text(&stream), "image 3 file '/bin/a'\n");
 }
 
-static void test_whatever_differs_makes_another_image(void **state)
+static void test_any_difference_makes_another_image(void **state)
 {
 	struct image_source source = file("/bin/a", 5, 9);
 	uint64_t first = find(&source, NULL);
@@ -87,7 +87,7 @@ static void test_whatever_differs_makes_another_image(void **state)
 	source.minor = 9;
 	assert_int_not_equal(find(&source, NULL), first);
 	assert_int_equal(find_file("/bin/a", 5, 9), first);
-	/* Not to be taken apart otherwise: device 8:1 inode 51 and device 8:15 inode 1. */
+	/* The encoding must be unambiguous: device 8:1 inode 51 and device 8:15 inode 1 differ. */
 	source = file("/x", 51, 0);
 	first = find(&source, NULL);
 	source.minor = 0x15;
@@ -101,7 +101,7 @@ static void test_an_inode_used_again_is_another_image(void **state)
 
 	assert_int_not_equal(second, first);
 	assert_int_equal(find_file("/bin/a", 5, 10), second);
-	assert_int_equal(find_file("/bin/a", 5, 0), second); /* /proc tells no generation */
+	assert_int_equal(find_file("/bin/a", 5, 0), second); /* /proc/PID/maps has no generation */
 }
 
 static void test_a_late_generation_keeps_the_image(void **state)
@@ -204,7 +204,7 @@ static void test_anonymous_images_offer_their_perf_map(void **state)
 	assert_int_equal(*counters_get(&stream.stage.counters, "images", "not-asked-for"), 1);
 }
 
-/* A file, and what the server says when it has opened it. */
+/* Makes a file and the server's report that it was opened. */
 static uint64_t find_opened_file(const char *path, const char *content)
 {
 	struct wire_image_state found = { .status = WIRE_image_status_OPEN };
@@ -232,7 +232,7 @@ static void write_again(const char *path, const char *content)
 	close(fd);
 }
 
-static void test_a_file_that_was_written_to_is_another_image(void **state)
+static void test_a_written_file_is_another_image(void **state)
 {
 	char path[] = "/tmp/stackpipe-test-XXXXXX";
 	uint64_t first, second, third;
@@ -247,7 +247,7 @@ static void test_a_file_that_was_written_to_is_another_image(void **state)
 	assert_int_equal(images_current(&images, second), second);
 	assert_int_equal(find_opened_file(path, "long content"), second);
 	write_again(path, "the longest content");
-	assert_int_equal(images_check(&images), 0); /* without anybody mapping it */
+	assert_int_equal(images_check(&images), 0); /* although no process maps it anew */
 	third = images_current(&images, first);
 	assert_int_not_equal(third, second);
 	assert_int_equal(find_file(path, 5, 9), third);
@@ -256,7 +256,7 @@ static void test_a_file_that_was_written_to_is_another_image(void **state)
 	unlink(path);
 }
 
-/* What the server was asked for last. */
+/* The last request to the server. */
 static struct wire_image_open asked_for(void)
 {
 	static _Alignas(8) char record[8192];
@@ -289,7 +289,7 @@ static void test_a_restored_mtime_does_not_hide_a_write(void **state)
 	unlink(path);
 }
 
-static void test_a_file_that_is_deleted_is_the_same_image(void **state)
+static void test_deleting_a_file_keeps_its_image(void **state)
 {
 	char path[] = "/tmp/stackpipe-test-XXXXXX";
 	uint64_t first;
@@ -351,7 +351,7 @@ static void test_the_kernel_has_a_number_of_its_own(void **state)
 						       "image 3 file '/bin/a'\n");
 }
 
-/* The file id is that of OpenTelemetry's own test (libpf/fileid_test.go). */
+/* The file id is from OpenTelemetry's own test (libpf/fileid_test.go). */
 static void test_the_kernels_ids_are_emitted_if_they_are_known(void **state)
 {
 	static const uint8_t build_id[] = { 0xf8, 0xe1, 0xcf, 0x0f, 0x60, 0x55, 0x80, 0x98,
@@ -419,7 +419,7 @@ static void test_server_states_pass_and_garbage_does_not(void **state)
 	size_t size = wire_encode(wire_type(WIRE_RECORD_image_state), &found, record, NULL);
 	union wire_view view;
 
-	assert_int_equal(images_take_states(&images), 0); /* nothing there: no waiting */
+	assert_int_equal(images_take_states(&images), 0); /* returns at once without messages */
 	send(server, "garbage", 7, 0);
 	send(server, record, size - 8, 0);
 	send(server, record, size, 0);
@@ -429,7 +429,7 @@ static void test_server_states_pass_and_garbage_does_not(void **state)
 	assert_int_equal(test_stream_next(&stream, &view), 0);
 }
 
-static void test_a_server_that_has_died_stops_nothing(void **state)
+static void test_a_dead_server_stops_nothing(void **state)
 {
 	close(server);
 	server = -1;
@@ -452,7 +452,7 @@ static void test_images_are_renumbered_beyond_the_limit(void **state)
 	assert_int_equal(find_file("/x", 1, 0), IMAGE_FIRST + IMAGES_MAX + 1);
 }
 
-static void test_what_is_unused_ends_and_the_server_is_emitted(void **state)
+static void test_unused_images_end_and_are_reported(void **state)
 {
 	_Alignas(8) char record[8192];
 	struct wire_image_exit exit;
@@ -480,10 +480,10 @@ static void test_what_is_unused_ends_and_the_server_is_emitted(void **state)
 			 WIRE_OK);
 	assert_int_equal(exit.image, ended);
 	assert_int_equal(find_file("/bin/a", 5, 9), kept);
-	assert_true(find_file("/bin/b", 6, 9) > anonymous); /* another image */
+	assert_true(find_file("/bin/b", 6, 9) > anonymous); /* a new image */
 }
 
-static void test_who_was_never_looked_for_is_young(void **state)
+static void test_an_image_never_swept_counts_as_new(void **state)
 {
 	uint64_t image = find_file("/bin/a", 5, 9);
 
@@ -493,7 +493,7 @@ static void test_who_was_never_looked_for_is_young(void **state)
 	assert_int_not_equal(find_file("/bin/a", 5, 9), image);
 }
 
-/* The server's answer: that an image was gone when it looked. */
+/* The server reports that the image was gone. */
 static void answer_gone(uint64_t number)
 {
 	const struct wire_image_state gone = { number, WIRE_image_status_GONE, 0, 0 };
@@ -508,7 +508,7 @@ static void test_a_gone_file_is_requested_when_remapped(void **state)
 
 	answer_gone(first);
 	while ((again = find_file("/memfd:code (deleted)", 5, 9)) == first)
-		; /* not faster than IMAGES_ASK_AGAIN_NS */
+		; /* rate-limited by IMAGES_ASK_AGAIN_NS */
 	assert_int_equal(images_current(&images, first), again);
 	assert_int_equal(find_file("/memfd:code (deleted)", 5, 9), again);
 }
@@ -521,7 +521,7 @@ static void test_remapped_image_is_reopened_after_gone(void **state)
 	answer_gone(first);
 	again = images_current(&images, first);
 	assert_int_not_equal(again, first);
-	answer_gone(again); /* and nobody has mapped it once more since */
+	answer_gone(again); /* not mapped again since */
 	assert_int_equal(images_current(&images, first), again);
 }
 
@@ -558,16 +558,16 @@ int main(void)
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(test_the_same_file_is_the_same_image),
-		TEST(test_whatever_differs_makes_another_image),
+		TEST(test_any_difference_makes_another_image),
 		TEST(test_an_inode_used_again_is_another_image),
 		TEST(test_a_late_generation_keeps_the_image),
 		TEST(test_a_deleted_file_is_the_same_image),
 		TEST(test_memory_without_a_file_is_anonymous),
 		TEST(test_a_recording_is_an_image_that_stays),
 		TEST(test_anonymous_images_offer_their_perf_map),
-		TEST(test_a_file_that_was_written_to_is_another_image),
+		TEST(test_a_written_file_is_another_image),
 		TEST(test_a_restored_mtime_does_not_hide_a_write),
-		TEST(test_a_file_that_is_deleted_is_the_same_image),
+		TEST(test_deleting_a_file_keeps_its_image),
 		TEST(test_a_file_without_a_name_is_watched_as_any_other),
 		TEST(test_a_reused_inode_leaves_the_old_image_alone),
 		TEST(test_the_vdso_comes_once_with_its_bytes),
@@ -576,10 +576,10 @@ int main(void)
 		TEST(test_a_new_file_is_asked_for_at_once_and_once),
 		TEST(test_the_longest_path_arrives),
 		TEST(test_server_states_pass_and_garbage_does_not),
-		TEST(test_a_server_that_has_died_stops_nothing),
+		TEST(test_a_dead_server_stops_nothing),
 		TEST(test_images_are_renumbered_beyond_the_limit),
-		TEST(test_what_is_unused_ends_and_the_server_is_emitted),
-		TEST(test_who_was_never_looked_for_is_young),
+		TEST(test_unused_images_end_and_are_reported),
+		TEST(test_an_image_never_swept_counts_as_new),
 		TEST(test_a_gone_file_is_requested_when_remapped),
 		TEST(test_remapped_image_is_reopened_after_gone),
 		TEST(test_a_gone_image_mapped_once_is_not_reopened),

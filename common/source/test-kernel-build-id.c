@@ -34,7 +34,7 @@ static void add(uint32_t type, const char *name, size_t name_size, const void *d
 	size += (description_size + 3) / 4 * 4;
 }
 
-/* In memory that ends with the notes, so that one byte read too far is seen (ASan, valgrind). */
+/* Copies into a block of exact size, so that ASan and valgrind detect reads past its end. */
 static size_t find(const uint8_t *all, size_t n, uint8_t *ret)
 {
 	_cleanup_free_ uint8_t *copy = malloc(n ? n : 1);
@@ -65,7 +65,7 @@ static void assert_none(void)
 	assert_int_equal(find(notes, size, found), 0);
 }
 
-static void test_it_is_found_wherever_it_stands(void **state)
+static void test_the_build_id_is_found_anywhere_in_the_notes(void **state)
 {
 	assert_none();
 	add(6, "Linux", 6, "", 1);
@@ -87,7 +87,7 @@ static void test_padding_may_be_missing_at_the_end(void **state)
 	assert_found("odd", 3);
 }
 
-static void test_one_that_is_empty_or_too_large_is_none(void **state)
+static void test_an_empty_or_oversized_build_id_is_ignored(void **state)
 {
 	static const char large[WIRE_BUILD_ID_MAX + 1] = "x";
 
@@ -98,7 +98,7 @@ static void test_one_that_is_empty_or_too_large_is_none(void **state)
 	assert_found(large, sizeof(large) - 1);
 }
 
-static void test_a_name_is_whole_or_another(void **state)
+static void test_a_note_name_must_match_completely(void **state)
 {
 	add(NT_GNU_BUILD_ID, "GNU", 3, "0123456789abcdefghij", 20);
 	add(NT_GNU_BUILD_ID, "GNUs", 5, "0123456789abcdefghij", 20);
@@ -136,7 +136,7 @@ static void test_every_size_is_harmless(void **state)
 	}
 }
 
-/* Where the kernel has one, it is that of a SHA-1, or of who built it otherwise. */
+/* The kernel's build-id is a SHA-1, or of the size that its builder chose. */
 static void test_this_kernel_has_one_or_none(void **state)
 {
 	uint8_t found[WIRE_BUILD_ID_MAX];
@@ -148,10 +148,10 @@ int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup(function, set_up)
 	const struct CMUnitTest tests[] = {
-		TEST(test_it_is_found_wherever_it_stands),
+		TEST(test_the_build_id_is_found_anywhere_in_the_notes),
 		TEST(test_padding_may_be_missing_at_the_end),
-		TEST(test_one_that_is_empty_or_too_large_is_none),
-		TEST(test_a_name_is_whole_or_another),
+		TEST(test_an_empty_or_oversized_build_id_is_ignored),
+		TEST(test_a_note_name_must_match_completely),
 		TEST(test_every_cut_is_harmless),
 		TEST(test_every_size_is_harmless),
 		TEST(test_this_kernel_has_one_or_none),

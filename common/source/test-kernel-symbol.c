@@ -28,7 +28,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* A record as the kernel lays it out, in memory that ends with it; the caller frees it. */
+/* A record in the kernel's layout, in a block of its exact size; the caller frees it. */
 static struct perf_record_ksymbol *build(const char *name, size_t name_size)
 {
 	size_t size =
@@ -58,7 +58,7 @@ static void assert_refused(uint64_t n)
 	assert_int_equal(*counters_get(&stream.stage.counters, "refused", "kernel-symbols"), n);
 }
 
-static void test_code_that_comes_and_goes_is_emitted(void **state)
+static void test_added_and_removed_code_is_emitted(void **state)
 {
 	struct perf_record_ksymbol *record = build("bpf_prog_x\0\0\0\0\0", 16);
 
@@ -72,7 +72,7 @@ static void test_code_that_comes_and_goes_is_emitted(void **state)
 	assert_int_equal(view.kernel_symbol.kind, WIRE_kernel_symbol_kind_BPF);
 	assert_string_equal(view.kernel_symbol.name.data, "bpf_prog_x");
 
-	record->flags = PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER | 0x8000; /* and one of later */
+	record->flags = PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER | 0x8000; /* plus a future flag */
 	record->kind = PERF_RECORD_KSYMBOL_TYPE_OOL;
 	put(record);
 	assert_int_equal(test_stream_next(&stream, &view), WIRE_RECORD_kernel_symbol);
@@ -107,12 +107,12 @@ static void test_a_name_without_an_end_is_refused(void **state)
 {
 	struct perf_record_ksymbol *record = build("12345678", 8);
 
-	put(record); /* zeros are only behind it, if at all */
+	put(record); /* zero bytes follow it at most outside the record */
 	assert_refused(1);
 	free(record);
 }
 
-/* Each size below the true one, in memory that ends there. */
+/* Every smaller size, in a block of that size. */
 static void test_every_truncation_is_refused(void **state)
 {
 	struct perf_record_ksymbol *whole = build("1234567", 8);
@@ -140,7 +140,7 @@ int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(test_code_that_comes_and_goes_is_emitted),
+		TEST(test_added_and_removed_code_is_emitted),
 		TEST(test_a_long_name_is_cut),
 		TEST(test_a_name_without_an_end_is_refused),
 		TEST(test_every_truncation_is_refused),

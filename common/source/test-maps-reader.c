@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Processes whose maps are never shown. Linked with --wrap=proc_read_maps and --wrap=task_user: of
- * a PID from HANGS on nothing comes back until it is told to; its user is its last digit.
+ * Maps of processes that may never answer. Linked with --wrap=proc_read_maps and --wrap=task_user:
+ * maps of PIDs from HANGS on block until released; a PID's last digit is its user.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -49,7 +49,7 @@ uid_t __wrap_task_user(uint32_t pid)
 	return pid % USERS;
 }
 
-/* Until so many hang. */
+/* Waits until exactly `n` threads hang. */
 static void wait_for_hanging(size_t n)
 {
 	pthread_mutex_lock(&mutex);
@@ -58,7 +58,7 @@ static void wait_for_hanging(size_t n)
 	pthread_mutex_unlock(&mutex);
 }
 
-/* Those that were given up end by themselves once they have their answer. */
+/* Waits until `n` threads are left: abandoned ones exit once they have their answer. */
 static void wait_for_threads(nlink_t n)
 {
 	struct stat tasks;
@@ -102,8 +102,8 @@ static void test_maps_are_those_of_the_process(void **state)
 	maps_reader_end(reader);
 }
 
-/* He has few threads, others go on, and when it answers he does, too. */
-static void test_who_does_not_answer_is_given_up_and_no_other(void **state)
+/* A slow user occupies few threads, does not delay others, and is served again later. */
+static void test_a_hanging_process_times_out_alone(void **state)
 {
 	enum { USER = 1, OTHER = 2 };
 	struct maps_reader *reader = NULL;
@@ -119,7 +119,7 @@ static void test_who_does_not_answer_is_given_up_and_no_other(void **state)
 	wait_for_hanging(MAPS_READER_STUCK_OF_USER_MAX);
 	set_answers(true);
 	wait_for_hanging(0);
-	wait_for_threads(2); /* ours, and the one that reads */
+	wait_for_threads(2); /* the main thread and the reader */
 	assert_int_equal(read_one(&reader, USER), 0);
 	assert_int_equal(read_one(&reader, HANGS + USER), 0);
 	maps_reader_end(reader);
@@ -129,7 +129,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_maps_are_those_of_the_process),
-		cmocka_unit_test(test_who_does_not_answer_is_given_up_and_no_other),
+		cmocka_unit_test(test_a_hanging_process_times_out_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

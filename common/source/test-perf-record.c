@@ -13,7 +13,7 @@
 
 enum { WORDS_MAX = 8192 };
 
-/* A record as it is put together, word by word. */
+/* A record assembled word by word. */
 struct builder {
 	uint64_t words[WORDS_MAX];
 	size_t n;
@@ -32,7 +32,7 @@ static const struct perf_event_header *finish(struct builder *builder, uint32_t 
 	return (const void *)builder->words;
 }
 
-/* What precedes the call chain. */
+/* The fields before the call chain. */
 static void begin_sample(struct builder *builder)
 {
 	builder->n = 1;
@@ -44,7 +44,7 @@ static void begin_sample(struct builder *builder)
 	put(builder, 77);			 /* period */
 }
 
-/* A whole sample: `chain` addresses, all registers, `size` bytes of stack, `filled` of them. */
+/* A whole sample: `chain` addresses, all registers, `size` bytes of stack, `filled` valid. */
 static const struct perf_event_header *build(struct builder *builder, uint64_t chain, uint64_t size,
 					     uint64_t filled)
 {
@@ -104,7 +104,7 @@ static void test_a_sample_without_user_side_has_no_registers(void **state)
 	assert_null(sample.stack);
 }
 
-/* Its data are in front of the registers, with their size, and fill whole words. */
+/* Raw data precede the registers, with their size, and are padded to whole words. */
 static void test_data_of_a_sample_are_taken_apart(void **state)
 {
 	static const uint32_t wrong_sizes[] = { 0, 11, 13, 20, 28, UINT32_MAX - 3, UINT32_MAX };
@@ -131,7 +131,7 @@ static void test_data_of_a_sample_are_taken_apart(void **state)
 	}
 }
 
-static void test_no_more_stack_is_emitted_than_there_is(void **state)
+static void test_the_stack_is_bounded_by_its_valid_size(void **state)
 {
 	struct perf_record_sample sample;
 
@@ -157,11 +157,11 @@ static void test_lengths_beyond_the_record_are_refused(void **state)
 
 	for (size_t i = 0; i < sizeof(huge) / sizeof(huge[0]); i++) {
 		build(&builder, 3, 64, 64);
-		builder.words[7] = huge[i]; /* of the chain */
+		builder.words[7] = huge[i]; /* chain length */
 		assert_false(perf_record_parse_sample((const void *)builder.words,
 						      PERF_RECORD_SAMPLE_TYPE, &sample));
 		build(&builder, 3, 64, 64);
-		builder.words[builder.n - 10] = huge[i] & -8ULL; /* of the stack */
+		builder.words[builder.n - 10] = huge[i] & -8ULL; /* stack size */
 		if (huge[i] > 72)
 			assert_false(perf_record_parse_sample((const void *)builder.words,
 							      PERF_RECORD_SAMPLE_TYPE, &sample));
@@ -180,7 +180,7 @@ static void test_stack_size_must_be_a_multiple_of_8(void **state)
 	}
 }
 
-/* Each size below the true one, in memory that ends there. */
+/* Every smaller size, in a block of that size. */
 static void test_every_truncation_is_refused(void **state)
 {
 	const struct perf_event_header *whole = build(&builder, 3, 64, 40);
@@ -196,7 +196,7 @@ static void test_every_truncation_is_refused(void **state)
 	}
 }
 
-/* The kernel never writes these; but record.h promises that sizes are checked all the same. */
+/* The kernel never writes such sizes, but record.h promises that all sizes are checked. */
 static void test_a_size_below_that_of_a_header_is_refused(void **state)
 {
 	struct perf_event_header *header = (void *)builder.words;
@@ -226,7 +226,7 @@ static void test_the_largest_sample_is_whole(void **state)
 	assert_int_equal(sample.stack_size, size);
 }
 
-/* Records that are no samples: their text and their tail. */
+/* Records other than samples: their text and their sample_id tail. */
 static struct perf_record_comm *build_comm(const char *name, size_t name_size)
 {
 	struct perf_record_comm *comm = (void *)builder.words;
@@ -262,7 +262,7 @@ static void test_a_text_ends_within_its_record(void **state)
 	assert_string_equal(record_text(&comm->header, sizeof(*comm)), "name");
 	comm = build_comm("\0\0\0\0\0\0\0", 8);
 	assert_string_equal(record_text(&comm->header, sizeof(*comm)), "");
-	comm = build_comm("12345678", 8); /* zeros only in the tail behind it */
+	comm = build_comm("12345678", 8); /* zero bytes only in the tail */
 	assert_null(record_text(&comm->header, sizeof(*comm)));
 	comm = build_comm("", 0);
 	assert_null(record_text(&comm->header, sizeof(*comm)));
@@ -273,7 +273,7 @@ static void test_a_text_ends_within_its_record(void **state)
 	}
 }
 
-/* What the kernel writes where one, two and three recorders hear of it. */
+/* The kernel's output with one, two and three recorders. */
 static void test_the_tail_of_kernel_code_is_behind_its_name(void **state)
 {
 	static const char *const names[] = { "", "1234567", "12345678",
@@ -303,7 +303,7 @@ static void test_the_tail_of_kernel_code_is_behind_its_name(void **state)
 		}
 }
 
-/* A name without an end has no tail behind it. */
+/* A name without terminator has no tail after it. */
 static void test_damaged_ksymbol_record_ends_at_its_size(void **state)
 {
 	for (size_t n_words = 1; n_words < 16; n_words++) {
@@ -324,7 +324,7 @@ int main(void)
 		cmocka_unit_test(test_a_sample_is_taken_apart),
 		cmocka_unit_test(test_a_sample_without_user_side_has_no_registers),
 		cmocka_unit_test(test_data_of_a_sample_are_taken_apart),
-		cmocka_unit_test(test_no_more_stack_is_emitted_than_there_is),
+		cmocka_unit_test(test_the_stack_is_bounded_by_its_valid_size),
 		cmocka_unit_test(test_lengths_beyond_the_record_are_refused),
 		cmocka_unit_test(test_stack_size_must_be_a_multiple_of_8),
 		cmocka_unit_test(test_every_truncation_is_refused),

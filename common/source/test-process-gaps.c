@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What becomes of what is known of mappings when records of them are lost, or are too many. Events
- * are made by hand; where /proc matters, the process is this one or a child.
+ * What is known of mappings when records are lost or too many. Events are hand-made; where /proc
+ * matters, the process is this one or a child.
  */
 #include <errno.h>
 #include <limits.h>
@@ -26,7 +26,7 @@
 #include "common/source/test-events.h"
 
 enum {
-	OF_PROCESS = 100000, /* records at one time: budgets (process-budget.c) */
+	OF_PROCESS = 100000, /* budget of records at one time (process-budget.c) */
 	OF_USER = 200000,
 	NOBODY = 65534,
 };
@@ -46,7 +46,7 @@ static void map_library(uint32_t pid, uint64_t start, uint64_t inode, uint64_t t
 	do_mmap(pid, start, 0x1000, 0, inode % 2 ? "/lib/left" : "/lib/right", inode, time);
 }
 
-/* As this process has mapped its own text. */
+/* A mapping event of this process's own text. */
 static void do_mmap_our_text(uint32_t pid, const struct mapping *text, uint64_t time)
 {
 	char path[PATH_MAX] = "";
@@ -89,7 +89,7 @@ static uint64_t count(const char *group)
 	return test_stream_sum(&stream, group);
 }
 
-/* A child that waits to be killed, of another user if we are root. */
+/* A child that waits to be killed, owned by another user if run as root. */
 static pid_t start_child(void)
 {
 	int ends[2];
@@ -101,8 +101,8 @@ static pid_t start_child(void)
 	if (pid == 0) {
 		if (geteuid() == 0 && setresuid(NOBODY, NOBODY, NOBODY) < 0)
 			_exit(1);
-		prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails does not get to kill it */
-		prctl(PR_SET_DUMPABLE, 0);	  /* its /proc is root's then */
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* in case the test fails before kill(2) */
+		prctl(PR_SET_DUMPABLE, 0);	  /* makes its /proc files root's */
 		if (write(ends[1], "", 1) == 1)
 			for (;;)
 				pause();
@@ -121,7 +121,7 @@ static void end_child(pid_t pid)
 	waitpid(pid, NULL, 0);
 }
 
-static void test_without_a_loss_everybody_is_sure(void **state)
+static void test_without_a_loss_all_maps_are_sure(void **state)
 {
 	do_fork(1, PID, 10);
 	map_library(PID, 0x1000, 1, 11);
@@ -130,22 +130,22 @@ static void test_without_a_loss_everybody_is_sure(void **state)
 	assert_int_equal(processes.n_rereads, 0);
 }
 
-static void test_who_was_there_before_a_loss_is_unsure(void **state)
+static void test_processes_older_than_a_loss_are_unsure(void **state)
 {
 	do_fork(1, PID, 10);
 	processes_lose(&processes, UINT64_MAX);
 	assert_true(is_unsure(PID, 11));
 	processes_lose(&processes, 20);
 	assert_true(is_unsure(PID, 21));
-	assert_true(is_unsure(PID, 1000000000)); /* it cannot be read */
+	assert_true(is_unsure(PID, 1000000000)); /* its maps cannot be read */
 }
 
-static void test_who_executes_after_a_loss_is_sure(void **state)
+static void test_an_exec_after_a_loss_is_sure(void **state)
 {
 	do_fork(1, PID, 10);
 	processes_lose(&processes, UINT64_MAX);
 	do_exec(PID, "program", 15);
-	assert_true(is_unsure(PID, 15)); /* it lasts */
+	assert_true(is_unsure(PID, 15)); /* the loss continues */
 	processes_lose(&processes, 20);
 	assert_true(is_unsure(PID, 21));
 	do_exec(PID, "program", 22);
@@ -165,8 +165,8 @@ static void test_a_child_is_as_unsure_as_its_parent(void **state)
 	assert_true(is_unsure(PID + 1, 22));
 }
 
-/* What /proc says is of now; the stream has yet to come there. */
-static void test_maps_that_were_read_hold_from_then_on(void **state)
+/* /proc shows the present; the stream is still at an earlier time. */
+static void test_maps_read_again_are_valid_from_then_on(void **state)
 {
 	uint64_t before, lost;
 
@@ -175,7 +175,7 @@ static void test_maps_that_were_read_hold_from_then_on(void **state)
 	lost = now();
 	processes_lose(&processes, UINT64_MAX);
 	sample(getpid(), 0x1000, 13);
-	assert_int_equal(processes.n_rereads, 0); /* it lasts */
+	assert_int_equal(processes.n_rereads, 0); /* the loss continues */
 	assert_true(is_unsure(getpid(), 13));
 	processes_lose(&processes, lost);
 	before = now();
@@ -185,11 +185,11 @@ static void test_maps_that_were_read_hold_from_then_on(void **state)
 	assert_true(is_unsure(getpid(), before));
 	assert_false(is_unsure(getpid(), now()));
 	assert_int_not_equal(processes_find_mapping(&processes, getpid(), our_code()), 0);
-	sample(getpid(), our_code(), 17); /* not yet again */
+	sample(getpid(), our_code(), 17); /* not read again yet */
 	assert_int_equal(processes.n_rereads, 1);
 }
 
-/* One record was seen, the one that has replaced it was lost: both are older than what was read. */
+/* The record seen and the lost one that replaced it are both older than the maps read. */
 static void test_older_records_do_not_undo_what_was_read(void **state)
 {
 	uint64_t page = our_code() & ~0xfffULL, lost;
@@ -208,8 +208,8 @@ static void test_older_records_do_not_undo_what_was_read(void **state)
 	assert_int_not_equal(processes_find_mapping(&processes, getpid(), our_code()), number);
 }
 
-/* What is mapped now is told at a time before, where it may not have been yet. */
-static void test_who_is_read_again_is_unsure_until_then(void **state)
+/* What is mapped now may not have been mapped yet at the earlier time of the sample. */
+static void test_maps_read_again_are_unsure_until_then(void **state)
 {
 	uint64_t before;
 
@@ -219,7 +219,7 @@ static void test_who_is_read_again_is_unsure_until_then(void **state)
 	map_library(getpid(), 0x1000, 1, 13);
 	assert_false(is_unsure(getpid(), 14));
 	before = now();
-	sample(getpid(), our_code(), 14); /* nothing is known there */
+	sample(getpid(), our_code(), 14); /* unmapped address */
 	assert_int_equal(processes.n_rereads, 1);
 	assert_true(is_unsure(getpid(), 14));
 	assert_true(is_unsure(getpid(), before));
@@ -230,7 +230,7 @@ static void test_who_is_read_again_is_unsure_until_then(void **state)
 	assert_false(is_unsure(getpid(), now()));
 }
 
-/* One ring is known to have had a gap up to now, another one up to what has come of it. */
+/* One ring has a gap until now, another until its latest record. */
 static void test_a_gap_is_not_over_before_the_last_one(void **state)
 {
 	processes_lose(&processes, 100);
@@ -298,13 +298,13 @@ static void test_after_a_storm_maps_are_read_again(void **state)
 	do_exec(getpid(), "program", 11);
 	do_storm(getpid(), OF_PROCESS + 1000, time);
 	sample(getpid(), 0x1000, time + 1);
-	assert_int_equal(processes.n_rereads, 0); /* there is no end to it yet */
+	assert_int_equal(processes.n_rereads, 0); /* the storm has not ended */
 	sample(getpid(), 0x1000, time + NANOSECONDS_A_SECOND);
 	assert_int_equal(processes.n_rereads, 1);
 	assert_false(is_unsure(getpid(), time + NANOSECONDS_A_SECOND));
 }
 
-/* Each is below its own budget. */
+/* Each process is below its own budget. */
 static void test_processes_of_one_user_have_a_budget_together(void **state)
 {
 	pid_t first = start_child(), second = start_child();
@@ -314,14 +314,14 @@ static void test_processes_of_one_user_have_a_budget_together(void **state)
 	do_fork(1, second, 10);
 	do_storm(first, OF_PROCESS, 11);
 	for (int i = 0; i < 3; i++)
-		do_fork(second, PID + 1 + i, 11); /* they are that user's */
+		do_fork(second, PID + 1 + i, 11); /* children belong to that user */
 	do_storm(second, OF_PROCESS / 2, 11);
 	for (int i = 0; i < 3; i++)
 		do_fork(second, PID + 4 + i, 11);
 	do_storm(PID + 4, OF_PROCESS - 10, 11);
 	assert_in_range(count("over-budget"), OF_USER / 4 - 1000, OF_USER / 4 + 1000);
 	assert_true(is_unsure(PID + 4, 11));
-	do_storm(PID, 1000, 11); /* another user's */
+	do_storm(PID, 1000, 11); /* of another user */
 	assert_false(is_unsure(PID, 11));
 	end_child(first);
 	end_child(second);
@@ -332,15 +332,15 @@ static struct tracked_process *of(uint32_t pid)
 	return processes_find(&processes, pid);
 }
 
-/* What one user has us look into /proc for takes nobody else's time. */
-static void test_looks_into_proc_have_a_budget_of_each_user(void **state)
+/* Reading /proc for one user must not delay other users. */
+static void test_proc_reads_have_a_budget_per_user(void **state)
 {
 	const uint64_t time = NANOSECONDS_A_SECOND, took = NANOSECONDS_A_SECOND / 10;
 	pid_t child = start_child();
 
 	do_fork(1, PID, 10);
 	do_fork(1, child, 10);
-	do_storm(child, OF_PROCESS / 2, time); /* whose it is is known now */
+	do_storm(child, OF_PROCESS / 2, time); /* makes its user known */
 	do_fork(child, PID + 1, time);
 	assert_true(processes_may_look(of(child), time));
 	processes_spend_look(of(child), took);
@@ -362,8 +362,8 @@ static bool nothing_waits(uint32_t pid, void *arg)
 	return false;
 }
 
-/* Whether a child shares its parent's memory may never be known; its maps cost much to read. */
-static void test_a_parent_is_not_looked_into_for_ever(void **state)
+/* Whether a child shares its parent's memory may stay unknown; its maps are costly to read. */
+static void test_reads_of_a_parents_maps_are_limited(void **state)
 {
 	pid_t child = start_child();
 
@@ -381,7 +381,7 @@ static bool is_child(uint32_t pid, void *arg)
 	return pid == *(uint32_t *)arg;
 }
 
-/* A child that could not be asked maps what its parent has there, too, but for itself. */
+/* A child whose state is unknown maps what its parent has mapped there, but only for itself. */
 static void test_a_child_that_maps_the_same_is_not_its_parent(void **state)
 {
 	uint32_t child = start_child(), number;
@@ -407,21 +407,21 @@ static void test_a_child_that_maps_the_same_is_not_its_parent(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_without_a_loss_everybody_is_sure),
-		TEST(test_who_was_there_before_a_loss_is_unsure),
-		TEST(test_who_executes_after_a_loss_is_sure),
+		TEST(test_without_a_loss_all_maps_are_sure),
+		TEST(test_processes_older_than_a_loss_are_unsure),
+		TEST(test_an_exec_after_a_loss_is_sure),
 		TEST(test_a_child_is_as_unsure_as_its_parent),
-		TEST(test_maps_that_were_read_hold_from_then_on),
+		TEST(test_maps_read_again_are_valid_from_then_on),
 		TEST(test_older_records_do_not_undo_what_was_read),
-		TEST(test_who_is_read_again_is_unsure_until_then),
+		TEST(test_maps_read_again_are_unsure_until_then),
 		TEST(test_a_gap_is_not_over_before_the_last_one),
 		TEST(test_a_storm_of_mappings_is_emitted_up_to_a_budget),
 		TEST(test_a_storm_of_names_is_emitted_up_to_a_budget),
 		TEST(test_exec_keeps_the_budget),
 		TEST(test_after_a_storm_maps_are_read_again),
 		TEST(test_processes_of_one_user_have_a_budget_together),
-		TEST(test_looks_into_proc_have_a_budget_of_each_user),
-		TEST(test_a_parent_is_not_looked_into_for_ever),
+		TEST(test_proc_reads_have_a_budget_per_user),
+		TEST(test_reads_of_a_parents_maps_are_limited),
 		TEST(test_a_child_that_maps_the_same_is_not_its_parent),
 	};
 

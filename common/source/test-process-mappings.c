@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What processes have mapped, by hand-made events and by /proc, and how long its images last.
- * PIDs above any pid_max are never found in /proc; where /proc matters, the process is this one
- * or a child.
+ * Mappings of processes, from hand-made events and from /proc, and how long their images last. PIDs
+ * above any pid_max never exist in /proc; where /proc matters, the process is this one or a child.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -22,7 +21,7 @@
 #include "common/image-server/image-message.h"
 #include "common/source/test-processes.h"
 
-static void test_memory_that_is_not_executable_is_passed_over(void **state)
+static void test_non_executable_memory_is_skipped(void **state)
 {
 	_Alignas(8) char record[128] = { 0 };
 	struct perf_record_mmap2 *mmap2 = (void *)record;
@@ -34,7 +33,7 @@ static void test_memory_that_is_not_executable_is_passed_over(void **state)
 	mmap2->length = 0x1000;
 	mmap2->protection = PROT_READ | PROT_WRITE;
 	assert_int_equal(processes_mmap(&processes, mmap2, 11), 0);
-	/* Executable, but its path does not end within the record. */
+	/* Executable, but its path has no terminator within the record. */
 	mmap2->protection = PROT_EXEC;
 	memset(mmap2->path, 'x', sizeof(record) - sizeof(*mmap2));
 	assert_int_equal(processes_mmap(&processes, mmap2, 12), 0);
@@ -53,7 +52,7 @@ static void test_an_impossible_mapping_is_counted(void **state)
 	assert_int_equal(*counters_get(&stream.stage.counters, "refused", "mapping"), 2);
 }
 
-static void test_the_kernel_is_everybodys(void **state)
+static void test_kernel_mappings_are_shared_by_all(void **state)
 {
 	assert_int_equal(processes_add_kernel(&processes, (struct wire_blob){ "", 0 }, 5), 0);
 	check("image 1 kernel '[kernel]'\n"
@@ -70,7 +69,7 @@ static void test_an_unmapped_address_rereads_the_maps(void **state)
 	assert_int_not_equal(find_mapping(1, (uintptr_t)libc, &n), 0);
 	assert_int_equal(n, 1);
 	assert_int_equal(processes.n_rereads, 1);
-	/* And not again at once. */
+	/* Not again immediately. */
 	assert_int_equal(sample(getpid(), 0x10, 21), 1);
 	assert_int_equal(processes.n_rereads, 1);
 	check("");
@@ -121,8 +120,8 @@ static void test_entirely_new_maps_mean_a_missed_exec(void **state)
 }
 
 /*
- * perf gives anonymous memory its address as offset (vm_pgoff), /proc/PID/maps gives it 0: both
- * tell of the same.
+ * perf reports anonymous memory's address as its offset (vm_pgoff), /proc/PID/maps reports 0; both
+ * mean the same mapping.
  */
 static void test_anonymous_memory_is_not_emitted_again_by_proc(void **state)
 {
@@ -158,7 +157,7 @@ static void test_anonymous_memory_of_a_process_is_one_image(void **state)
 	      "mapping 3 of 2 7000+1000 at 7000 of image 4\n");
 }
 
-/* What their JIT compilers make from then on is not the same. */
+/* Their JIT compilers produce different code after the fork. */
 static void test_fork_does_not_share_anonymous_images(void **state)
 {
 	do_fork(1, PID, 10);
@@ -174,7 +173,7 @@ static void test_fork_does_not_share_anonymous_images(void **state)
 	assert_int_equal(processes_find_mapping(&processes, PID, 0x1000), 1);
 	assert_int_equal(processes_find_mapping(&processes, PID + 1, 0x1000), 4);
 	assert_int_equal(processes_find_mapping(&processes, PID + 1, 0x3000), 2);
-	/* Both know all of theirs, and what is new is of their own image. */
+	/* Both keep the mappings they have; new ones belong to their own image. */
 	do_mmap(PID, 0x5000, 0x1000, 0x5000, "//anon", 0, 15);
 	do_mmap(PID + 1, 0x5000, 0x1000, 0x5000, "//anon", 0, 15);
 	do_mmap(PID + 1, 0x7000, 0x1000, 0x7000, "//anon", 0, 16);
@@ -200,7 +199,7 @@ static void test_unmapped_anonymous_memory_is_not_inherited(void **state)
 	      "mapping 3 of 2 5000+1000 at 5000 of image 5\n");
 }
 
-/* The process of the next map that the image server is to look for; 0: there is none. */
+/* The process of the next map_open that the image server receives; 0: none. */
 static uint32_t next_map(int server, uint64_t *ret_image)
 {
 	_Alignas(8) char record[8192];
@@ -231,14 +230,14 @@ static void test_the_server_learns_who_owns_anonymous_memory(void **state)
 	do_fork(PID, PID + 1, 13);
 	assert_int_equal(next_map(pair[1], &image), PID + 1);
 	assert_int_equal(image, 4);
-	/* Where /proc shows others by these numbers, it must not look there. */
+	/* Without a /proc of matching PIDs the server must not look. */
 	processes.proc = proc_view_absent;
 	do_fork(PID, PID + 2, 14);
 	assert_int_equal(next_map(pair[1], &image), 0);
 	close(pair[1]);
 }
 
-/* There is no event when memory goes: what a JIT compiler has freed must not fill the table. */
+/* No event reports munmap(2), so freed JIT code must not fill the table. */
 static void test_a_full_mapping_table_restarts_from_proc(void **state)
 {
 	pid_t pid = getpid();
@@ -252,7 +251,7 @@ static void test_a_full_mapping_table_restarts_from_proc(void **state)
 	assert_int_equal(processes.n_upids, 2);
 	assert_int_equal(test_stream_sum(&stream, "refused"), 0);
 	assert_int_equal(sample(pid, our_code(), 20), 2);
-	assert_int_equal(processes.n_rereads, 0); /* it was found where the maps were read */
+	assert_int_equal(processes.n_rereads, 0); /* found when the maps were read */
 }
 
 static void test_mappings_follow_a_file_that_was_written_to(void **state)
@@ -267,7 +266,7 @@ static void test_mappings_follow_a_file_that_was_written_to(void **state)
 	do_mmap(PID, 0x3000, 0x1000, 0, "/bin/b", 6, 12);
 	assert_int_equal(processes_follow_images(&processes, 20), 0);
 	test_stream_text(&stream);
-	/* As the server opened it, it was another one than this: not of the year 1970. */
+	/* The report's mtime of 1970 is not this file's, so the file counts as changed. */
 	assert_int_equal(image_message_send(pair[1], &found, fd), 0);
 	assert_int_equal(images_take_states(&images), 0);
 	assert_int_equal(images_check(&images), 0);
@@ -299,12 +298,12 @@ static void test_images_end_after_their_last_process(void **state)
 	assert_true(has_line("image-exit"));
 }
 
-/* All that a process ever maps without a file is one image, though it may have none for a while. */
+/* All anonymous memory of a process is one image, even if none is mapped for a while. */
 static void test_anonymous_images_live_as_long_as_processes(void **state)
 {
 	uint64_t time = PROCESSES_SWEEP_NS;
 
-	processes.proc = proc_view_absent; /* nobody looks whether there is such a process */
+	processes.proc = proc_view_absent; /* /proc must not show that the process does not exist */
 	do_fork(1, PID, 10);
 	do_mmap(PID, 0x1000, 0x1000, 0x1000, "//anon", 0, 11);
 	do_mmap(PID, 0x1000, 0x1000, 0, "/bin/a", 5, 12);
@@ -355,7 +354,7 @@ static bool is_news(const void *event)
 	return processes_is_news(&processes, event);
 }
 
-static void test_what_is_known_is_no_news(void **state)
+static void test_a_known_mapping_is_no_news(void **state)
 {
 	do_fork(1, PID, 10);
 	assert_true(is_news(make_mmap(PID, 0x1000, 0x1000, "/bin/a", 5)));
@@ -378,7 +377,7 @@ static void test_another_inode_is_news(void **state)
 	mmap2 = make_mmap(PID, 0x1000, 0x1000, "/bin/a", 5);
 	mmap2->generation++;
 	assert_true(is_news(mmap2));
-	mmap2->protection = PROT_READ; /* not ours to look at */
+	mmap2->protection = PROT_READ; /* not executable, so ignored */
 	assert_false(is_news(mmap2));
 }
 
@@ -416,9 +415,9 @@ int main(void)
 #define TEST(function)                                                                             \
 	cmocka_unit_test_setup_teardown(function, set_up_processes, tear_down_processes)
 	const struct CMUnitTest tests[] = {
-		TEST(test_memory_that_is_not_executable_is_passed_over),
+		TEST(test_non_executable_memory_is_skipped),
 		TEST(test_an_impossible_mapping_is_counted),
-		TEST(test_the_kernel_is_everybodys),
+		TEST(test_kernel_mappings_are_shared_by_all),
 		TEST(test_an_unmapped_address_rereads_the_maps),
 		TEST(test_rereading_the_maps_emits_unmappings),
 		TEST(test_a_kernel_samples_process_is_not_read_again),
@@ -433,7 +432,7 @@ int main(void)
 		TEST(test_images_end_after_their_last_process),
 		TEST(test_anonymous_images_live_as_long_as_processes),
 		TEST(test_replaced_text_lives_as_long_as_its_process),
-		TEST(test_what_is_known_is_no_news),
+		TEST(test_a_known_mapping_is_no_news),
 		TEST(test_another_inode_is_news),
 		TEST(test_first_anonymous_mapping_is_news),
 		TEST(test_new_processes_and_programs_are_news),

@@ -42,7 +42,7 @@ static size_t count_mapped(uint32_t pid)
 	return processes_mappings(&processes, pid)->n;
 }
 
-/* Passes over what was told. */
+/* Discards the records written so far. */
 static void drain(void)
 {
 	union wire_view view;
@@ -53,7 +53,7 @@ static void drain(void)
 
 static int wait_for_ever(void *arg)
 {
-	prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails does not get to kill it */
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* in case the test fails before kill(2) */
 	for (;;)
 		pause();
 	return 0;
@@ -76,7 +76,7 @@ static void end(pid_t pid)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-static void test_what_one_maps_all_have_that_share_its_memory(void **state)
+static void test_processes_sharing_memory_share_mappings(void **state)
 {
 	uint64_t now = clock_now(CLOCK_MONOTONIC);
 	pid_t one, other;
@@ -99,10 +99,10 @@ static void test_what_one_maps_all_have_that_share_its_memory(void **state)
 	assert_int_not_equal(processes_find_mapping(&processes, getpid(), 0x1000), 0);
 	assert_int_equal(processes_find_mapping(&processes, getpid(), 0x1000),
 			 processes_find_mapping(&processes, other, 0x1000));
-	/* It is told once, whoever maps it again. */
+	/* A mapping of shared memory is emitted once, even if another process maps it again. */
 	map_page(other, 0x1000, "/bin/a", 5, now + 2);
 	assert_string_equal(test_stream_text(&stream), "");
-	/* A program of its own has a memory of its own. */
+	/* An exec gives the process its own memory. */
 	do_exec(other, "other", now + 3);
 	assert_int_equal(processes_find_mapping(&processes, other, 0x1000), 0);
 	map_page(other, 0x3000, "/bin/b", 6, now + 4);
@@ -132,7 +132,7 @@ static void test_forks_with_too_many_mappings_are_dropped(void **state)
 	assert_int_equal(count_mapped(PID), PIECES_MAX + 1);
 	assert_int_equal(processes.over_limit.n, 1);
 	assert_int_equal(processes.over_limit.first_pid, PID + 2);
-	/* What it maps itself is not told either, nor what its own children have. */
+	/* Neither its own later mappings nor those of its children are emitted. */
 	map_page(PID + 2, 0x1000, "/bin/a", 5, time + 3);
 	do_fork(PID + 2, PID + 3, time + 4);
 	map_page(PID + 3, 0x1000, "/bin/a", 5, time + 5);
@@ -142,7 +142,7 @@ static void test_forks_with_too_many_mappings_are_dropped(void **state)
 	assert_int_equal(count_mapped(PID + 3), 1);
 }
 
-/* Of one user; nobody knows whose the processes here are. */
+/* All belong to one user, because the owners of these PIDs are unknown. */
 static void test_the_largest_process_is_dropped_first(void **state)
 {
 	uint32_t n = 0;
@@ -167,7 +167,7 @@ static uid_t user_of(uint32_t pid)
 	return pid;
 }
 
-/* The last user's processes are not kept apart from those of others. */
+/* Processes of further users share the last user's account. */
 static void test_more_users_than_shares_lose_mappings_too(void **state)
 {
 	enum { USERS = 300 };
@@ -192,7 +192,7 @@ static void test_more_users_than_shares_lose_mappings_too(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_what_one_maps_all_have_that_share_its_memory,
+		cmocka_unit_test_setup_teardown(test_processes_sharing_memory_share_mappings,
 						set_up, tear_down_processes),
 		cmocka_unit_test_setup_teardown(test_forks_with_too_many_mappings_are_dropped,
 						set_up, tear_down_processes),

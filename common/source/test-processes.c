@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Who is who through fork, exec and exit: hand-made events in, records out as lines of text. PIDs
- * above any pid_max are never found in /proc; where /proc matters, the process is this one or a
- * child.
+ * Identity through fork, exec and exit: hand-made events in, records out as text. PIDs above any
+ * pid_max never exist in /proc; where /proc matters, the process is this one or a child.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -28,7 +27,7 @@ static void do_clone_thread(uint32_t pid, uint32_t tid, uint64_t time)
 	clone_of(pid, pid, tid, time);
 }
 
-/* Long after an exit: a task is sampled for a while after it. */
+/* Reaps long after an exit, since a task is still sampled shortly after it. */
 static void reap(void)
 {
 	assert_int_equal(processes_reap(&processes, PROCESSES_LINGER_NS + 1000), 0);
@@ -45,7 +44,7 @@ static void test_a_fork_inherits_name_and_mappings(void **state)
 	      "image 3 file '/bin/a'\n"
 	      "mapping 1 of 1 1000+1000 at 0 of image 3\n"
 	      "process 2 pid 5000001 forked of 1 'parent'\n");
-	/* The child knows it already, and changes nothing of its parent's. */
+	/* The child has inherited the mapping, and its own mappings do not change its parent's. */
 	do_mmap(PID + 1, 0x1000, 0x1000, 0, "/bin/a", 5, 14);
 	check("");
 	do_mmap(PID + 1, 0x1000, 0x1000, 0, "/bin/b", 6, 15);
@@ -97,7 +96,7 @@ static void test_exited_processes_may_still_be_sampled(void **state)
 	test_stream_text(&stream);
 	assert_int_equal(sample(PID, 0x1000, 21), 1);
 	assert_int_equal(sample(PID, 0x9000, 22), 1);
-	assert_int_equal(processes.n_rereads, 0); /* /proc knows nothing of it any more */
+	assert_int_equal(processes.n_rereads, 0); /* gone from /proc */
 	check("");
 	assert_int_equal(processes_reap(&processes, 20 + PROCESSES_LINGER_NS), 0);
 	check("exit 1\n");
@@ -151,7 +150,7 @@ static void test_an_exec_ends_all_other_threads(void **state)
 {
 	do_fork(1, PID, 10);
 	do_clone_thread(PID, PID + 7, 11);
-	do_exit(PID, PID, 12); /* the leader makes room for the thread that executes */
+	do_exit(PID, PID, 12); /* the executing thread takes over the leader's id */
 	do_exec(PID, "b", 13);
 	test_stream_text(&stream);
 	do_exit(PID, PID, 14);
@@ -179,7 +178,7 @@ static void test_a_reused_pid_ends_the_process_before(void **state)
 	      "process 2 pid 5000000 forked of 0 ''\n");
 }
 
-static void test_an_exit_of_an_unknown_process_says_nothing(void **state)
+static void test_an_unknown_processs_exit_emits_nothing(void **state)
 {
 	do_exit(PID, PID, 10);
 	do_clone_thread(PID, PID + 1, 11);
@@ -202,7 +201,7 @@ static void test_the_leader_names_the_process(void **state)
 	      "process 2 pid 5000008 forked of 1 'main'\n");
 }
 
-static void test_samples_of_gone_processes_get_a_process(void **state)
+static void test_samples_of_exited_processes_get_a_process(void **state)
 {
 	assert_int_equal(sample(PID, 0x1234, 10), 1);
 	assert_int_equal(sample(PID, 0x1234, 11), 1);
@@ -213,7 +212,7 @@ static void test_samples_of_gone_processes_get_a_process(void **state)
 	      "process 3 pid 0 found of 0 'swapper'\n");
 }
 
-static void test_a_scan_of_a_process_that_is_gone_says_nothing(void **state)
+static void test_a_scan_of_an_exited_process_emits_nothing(void **state)
 {
 	assert_int_equal(processes_scan(&processes, PID, 10), 0);
 	check("");
@@ -232,7 +231,7 @@ static void test_a_scanned_process_has_its_name_and_mappings(void **state)
 	assert_string_equal(view.process.name.data, "test-processes");
 	assert_int_not_equal(find_mapping(1, our_code(), &n), 0);
 	assert_int_equal(n, 1);
-	assert_int_equal(processes_scan(&processes, getpid(), 11), 0); /* known by now */
+	assert_int_equal(processes_scan(&processes, getpid(), 11), 0); /* already known */
 	check("");
 	assert_int_equal(sample(getpid(), our_code(), 12), 1);
 	check("");
@@ -277,7 +276,7 @@ static void test_a_process_about_to_exec_is_not_read(void **state)
 	assert_true(n_asked > 0);
 	snprintf(expected, sizeof(expected), "process 1 pid %d found of 0 ''\n", getpid());
 	check(expected);
-	/* Nor again. Its old events count: nothing newer is known of it. */
+	/* Not read again. Old events still apply, because nothing newer is known. */
 	do_mmap(getpid(), 0x1000, 0x1000, 0, "/bin/a", 5, 11);
 	check("image 3 file '/bin/a'\n"
 	      "mapping 1 of 1 1000+1000 at 0 of image 3\n");
@@ -290,7 +289,7 @@ static void test_a_process_about_to_exec_is_not_read(void **state)
 	check(expected);
 }
 
-static void test_a_scan_leaves_out_what_is_about_to_change(void **state)
+static void test_a_scan_skips_processes_about_to_exec(void **state)
 {
 	int n_asked = 0;
 
@@ -360,10 +359,10 @@ static void *wait_with_a_name(void *ends)
 	return NULL;
 }
 
-/* No event tells how threads are called that were there before. */
+/* No event reports the names of threads that already exist. */
 static void test_existing_threads_have_their_names(void **state)
 {
-	int ends[4]; /* towards the thread, and from it */
+	int ends[4]; /* to the thread, and from it */
 	pthread_t thread;
 	char byte;
 
@@ -379,7 +378,7 @@ static void test_existing_threads_have_their_names(void **state)
 		close(ends[i]);
 }
 
-/* A process whose main thread has ended and whose other thread lives on. */
+/* A process whose main thread has exited while another thread runs on. */
 static pid_t start_without_leader(void)
 {
 	int ends[2];
@@ -394,7 +393,7 @@ static pid_t start_without_leader(void)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (pthread_create(&thread, NULL, outlive_the_leader, &ends[1]))
 			_exit(1);
-		syscall(SYS_exit, 0); /* of this thread alone */
+		syscall(SYS_exit, 0); /* exits this thread only */
 	}
 	close(ends[1]);
 	assert_int_equal(read(ends[0], &byte, 1), 1);
@@ -402,7 +401,7 @@ static pid_t start_without_leader(void)
 	return pid;
 }
 
-/* /proc/PID/maps is empty once the leader has gone; another thread's still shows all. */
+/* /proc/PID/maps is empty once the leader has exited; other threads' maps are not. */
 static void test_mappings_are_read_without_a_leader(void **state)
 {
 	pid_t pid = start_without_leader();
@@ -475,14 +474,14 @@ int main(void)
 		TEST(test_an_exec_ends_all_other_threads),
 		TEST(test_a_pid_used_again_is_another_process),
 		TEST(test_a_reused_pid_ends_the_process_before),
-		TEST(test_an_exit_of_an_unknown_process_says_nothing),
+		TEST(test_an_unknown_processs_exit_emits_nothing),
 		TEST(test_the_leader_names_the_process),
-		TEST(test_samples_of_gone_processes_get_a_process),
-		TEST(test_a_scan_of_a_process_that_is_gone_says_nothing),
+		TEST(test_samples_of_exited_processes_get_a_process),
+		TEST(test_a_scan_of_an_exited_process_emits_nothing),
 		TEST(test_a_scanned_process_has_its_name_and_mappings),
 		TEST(test_events_older_than_the_maps_are_ignored),
 		TEST(test_a_process_about_to_exec_is_not_read),
-		TEST(test_a_scan_leaves_out_what_is_about_to_change),
+		TEST(test_a_scan_skips_processes_about_to_exec),
 		TEST(test_after_a_loss_the_living_stay_and_the_dead_end),
 		TEST(test_after_a_loss_a_zombie_is_not_another_process),
 		TEST(test_mappings_are_read_without_a_leader),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* For tests: what befalls the processes of test-events.h, and what is known of them then. */
+/* For tests: events of the processes of test-events.h, and the resulting state. */
 #pragma once
 
 #include <signal.h>
@@ -38,7 +38,7 @@ static inline void check(const char *expected)
 	assert_string_equal(test_stream_text(&stream), expected);
 }
 
-/* The mapping of one of this process's addresses, in what was written; 0: there is none. */
+/* The mapping of an address of this process in the records written; 0: none. */
 static inline uint32_t find_mapping(uint64_t upid, uint64_t address, int *ret_n)
 {
 	union wire_view view;
@@ -62,7 +62,7 @@ static inline uint64_t our_code(void)
 	return (uintptr_t)our_code;
 }
 
-/* A process that is known by its events, and has mapped something since that were lost. */
+/* A process known from its events whose later mapping events were lost. */
 static inline void begin_with_one_mapping(uint32_t pid)
 {
 	struct proc_mapping_event {
@@ -88,14 +88,14 @@ static inline void begin_with_one_mapping(uint32_t pid)
 	test_stream_text(&stream);
 }
 
-/* A child that ends at once, and is left unreaped; another that waits to be killed. */
+/* A child that exits at once and stays a zombie, or waits to be killed. */
 static inline pid_t start_child(bool ends)
 {
 	siginfo_t info;
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails does not get to kill it */
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* in case the test fails before kill(2) */
 		while (!ends)
 			pause();
 		_exit(0);

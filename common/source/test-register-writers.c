@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Whose registers were being written, by the names and the call chains of a kernel. */
+/* Whose registers were being written, from a kernel's symbols and call chains. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -43,7 +43,7 @@ static void test_a_writer_that_is_sampled(void **state)
 {
 	ASSERT_INTERRUPTED(KERNEL + WRITER, KERNEL + CALLER);
 	ASSERT_INTERRUPTED(MARK, KERNEL + WRITER, KERNEL + CALLER);
-	ASSERT_INTERRUPTED(KERNEL + 0x2fd580); /* the other one's first instruction */
+	ASSERT_INTERRUPTED(KERNEL + 0x2fd580); /* the other function's first instruction */
 }
 
 static void test_a_writer_below_an_interrupt(void **state)
@@ -52,15 +52,15 @@ static void test_a_writer_below_an_interrupt(void **state)
 			   KERNEL + CALLER);
 }
 
-static void test_a_writer_that_has_called_another_function(void **state)
+static void test_a_writer_with_a_callee(void **state)
 {
 	ASSERT_NOT_INTERRUPTED(MARK, KERNEL + OTHER, KERNEL + WRITER, KERNEL + CALLER);
 }
 
-static void test_what_writes_nothing(void **state)
+static void test_other_functions_are_no_writers(void **state)
 {
 	ASSERT_NOT_INTERRUPTED(MARK, KERNEL + CALLER, KERNEL + OTHER);
-	ASSERT_NOT_INTERRUPTED(MARK, KERNEL + 0x2fd748, KERNEL + OTHER); /* padding in front */
+	ASSERT_NOT_INTERRUPTED(MARK, KERNEL + 0x2fd748, KERNEL + OTHER); /* padding before it */
 	ASSERT_NOT_INTERRUPTED(MARK);
 }
 
@@ -77,8 +77,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_writer_that_is_sampled),
 		cmocka_unit_test(test_a_writer_below_an_interrupt),
-		cmocka_unit_test(test_a_writer_that_has_called_another_function),
-		cmocka_unit_test(test_what_writes_nothing),
+		cmocka_unit_test(test_a_writer_with_a_callee),
+		cmocka_unit_test(test_other_functions_are_no_writers),
 		cmocka_unit_test(test_a_kernel_that_hides_its_addresses),
 	};
 

@@ -20,13 +20,13 @@ enum { BIAS = 0x10000000 };
 #define TAIL(path) "10003000-10004000 r--p 00003000 08:01 42 " path
 #define COPY "10001000-10003000 r-xp 00000000 00:00 0"
 
-/* A file's three segments: headers, text (two pages), constants. */
+/* Three segments of a file: headers, text (two pages), constants. */
 static const Elf64_Phdr separate[] = {
 	{ PT_LOAD, PF_R, 0, 0, 0, 0x400, 0x400, 0x1000 },
 	{ PT_LOAD, PF_R | PF_X, 0x1000, 0x1000, 0, 0x1800, 0x1800, 0x1000 },
 	{ PT_LOAD, PF_R, 0x3000, 0x3000, 0, 0x400, 0x400, 0x1000 },
 };
-/* Text from the headers on; its last page in the file is the first one of the data. */
+/* Text including the headers; its last file page is the first page of the data. */
 static const Elf64_Phdr joined[] = {
 	{ PT_LOAD, PF_R | PF_X, 0, 0, 0, 0x2800, 0x2800, 0x1000 },
 	{ PT_LOAD, PF_R | PF_W, 0x2900, 0x3900, 0, 0x300, 0x300, 0x1000 },
@@ -35,7 +35,7 @@ static const Elf64_Phdr joined[] = {
 static char text[8][256];
 static struct proc_mapping list[8];
 
-/* Lines as /proc has them, all of executable mappings or not. */
+/* Lines as in /proc; those that are not executable are parsed all the same. */
 static struct proc_maps read_lines(const char *const *lines, size_t n)
 {
 	struct proc_maps maps = { .list = list, .n = n };
@@ -45,7 +45,7 @@ static struct proc_maps read_lines(const char *const *lines, size_t n)
 		char was[4];
 
 		memcpy(was, at, 4);
-		memcpy(at, "r-xp", 4); /* the only ones that are parsed */
+		memcpy(at, "r-xp", 4); /* only these are parsed */
 		assert_true(proc_parse_mapping(text[i], &list[i]));
 		list[i].is_executable = was[2] == 'x';
 		list[i].is_writable = was[1] == 'w';
@@ -72,7 +72,7 @@ static int make_file(const Elf64_Phdr *headers, size_t n)
 	read_lines((const char *const[]){ __VA_ARGS__ },                                           \
 		   sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *))
 
-/* The offset of the only hole's text; -1: no text belongs there. */
+/* The offset of the only hole's text; -1: there is no such hole. */
 static int64_t offset_of(struct proc_maps maps, int file, struct text_hole *hole)
 {
 	_cleanup_fd_ int fd = file;
@@ -146,7 +146,7 @@ static void test_text_whose_last_page_is_the_datas_first(void **state)
 			 0x2000);
 }
 
-static void test_what_is_more_than_the_text_is_none(void **state)
+static void test_a_mapping_larger_than_the_text_is_refused(void **state)
 {
 	struct text_hole hole;
 
@@ -174,9 +174,9 @@ static void test_memory_that_fills_no_hole(void **state)
 	struct proc_maps maps;
 	size_t at = 0;
 
-	maps = MAPS(HEAD("/x"), COPY, TAIL("/y")); /* between two files */
+	maps = MAPS(HEAD("/x"), COPY, TAIL("/y")); /* between two different files */
 	assert_false(text_hole_next(&maps, &at, &hole));
-	maps = MAPS("0fff0000-0fff1000 r--p 00000000 08:01 42 /x", COPY); /* apart */
+	maps = MAPS("0fff0000-0fff1000 r--p 00000000 08:01 42 /x", COPY); /* not adjacent */
 	at = 0;
 	assert_false(text_hole_next(&maps, &at, &hole));
 	maps = MAPS(HEAD("/x"), "10001000-10003000 rw-p 00000000 00:00 0", TAIL("/x"));
@@ -187,7 +187,7 @@ static void test_memory_that_fills_no_hole(void **state)
 	assert_false(text_hole_next(&maps, &at, &hole));
 }
 
-static void test_files_that_are_none(void **state)
+static void test_non_elf_files_are_refused(void **state)
 {
 	static Elf64_Phdr many[TEXT_HOLE_HEADERS_MAX + 1];
 	struct proc_maps maps = MAPS(HEAD("/x"), COPY, TAIL("/x"));
@@ -223,10 +223,10 @@ int main(void)
 		cmocka_unit_test(test_a_part_of_the_text),
 		cmocka_unit_test(test_pieces_without_a_gap_are_one),
 		cmocka_unit_test(test_text_whose_last_page_is_the_datas_first),
-		cmocka_unit_test(test_what_is_more_than_the_text_is_none),
+		cmocka_unit_test(test_a_mapping_larger_than_the_text_is_refused),
 		cmocka_unit_test(test_segments_that_were_not_loaded_together),
 		cmocka_unit_test(test_memory_that_fills_no_hole),
-		cmocka_unit_test(test_files_that_are_none),
+		cmocka_unit_test(test_non_elf_files_are_refused),
 		cmocka_unit_test(test_headers_that_are_out_of_bounds),
 	};
 

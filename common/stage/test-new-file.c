@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Files that take the place of others, in a directory of their own. */
+/* Files that replace others, in a directory of their own. */
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -98,7 +98,7 @@ static void write_new(void)
 	new_file_note_content(&file);
 }
 
-/* Who keeps the name has done what there was to do. */
+/* Waits until the process that keeps the name has exited. */
 static void end(void)
 {
 	new_file_close(&file);
@@ -125,14 +125,14 @@ static void test_a_whole_empty_file_is_kept_if_new(void **state)
 	assert_int_equal(each_name(NULL), 1);
 }
 
-static void test_what_holds_nothing_and_was_cut_goes(void **state)
+static void test_an_incomplete_empty_file_is_removed(void **state)
 {
 	begin(OUTPUT_FILE_NEW);
 	end();
 	assert_int_equal(each_name(NULL), 0);
 }
 
-static void test_what_was_cut_stays_where_nothing_was(void **state)
+static void test_an_incomplete_new_file_is_kept(void **state)
 {
 	begin(OUTPUT_FILE_NEW);
 	write_new();
@@ -153,7 +153,7 @@ static void test_a_whole_file_replaces_the_old_one(void **state)
 	assert_int_equal(each_name(NULL), 1);
 }
 
-static void test_the_old_one_is_kept(void **state)
+static void test_the_old_file_is_kept(void **state)
 {
 	put_old("old");
 	begin(OUTPUT_FILE_KEEP_OLD);
@@ -165,7 +165,7 @@ static void test_the_old_one_is_kept(void **state)
 	assert_int_equal(each_name(NULL), 2);
 }
 
-static void test_nothing_is_replaced_by_what_was_cut(void **state)
+static void test_an_incomplete_file_replaces_nothing(void **state)
 {
 	static const enum output_file_mode modes[] = { OUTPUT_FILE_REPLACE, OUTPUT_FILE_KEEP_OLD };
 
@@ -180,7 +180,7 @@ static void test_nothing_is_replaced_by_what_was_cut(void **state)
 	}
 }
 
-static void test_nothing_is_replaced_by_what_holds_nothing(void **state)
+static void test_an_empty_file_replaces_nothing(void **state)
 {
 	put_old("old");
 	begin(OUTPUT_FILE_KEEP_OLD);
@@ -193,8 +193,8 @@ static void test_nothing_is_replaced_by_what_holds_nothing(void **state)
 	assert_int_equal(each_name(NULL), 1);
 }
 
-/* Nobody knows whether it has anything to tell: it stays. */
-static void test_who_writes_is_killed(void **state)
+/* Whether the file is complete is unknown, so it is kept. */
+static void test_a_killed_writers_file_is_kept(void **state)
 {
 	pid_t writer;
 	int ends[2];
@@ -204,7 +204,7 @@ static void test_who_writes_is_killed(void **state)
 	assert_int_equal(pipe(ends), 0);
 	writer = fork();
 	if (writer == 0) {
-		/* The child that keeps the name has our standard error until it ends. */
+		/* The keeper inherits our standard error until it exits. */
 		dup2(ends[1], STDERR_FILENO);
 		close(ends[1]);
 		begin(OUTPUT_FILE_KEEP_OLD);
@@ -222,7 +222,7 @@ static void test_who_writes_is_killed(void **state)
 	assert_int_equal(each_name(NULL), 2);
 }
 
-static void test_a_name_that_is_taken_is_refused(void **state)
+static void test_an_existing_name_is_refused(void **state)
 {
 	put_old("old");
 	assert_int_equal(new_file_open(&file, path, OUTPUT_FILE_NEW, PROGRAM), -EEXIST);
@@ -231,7 +231,7 @@ static void test_a_name_that_is_taken_is_refused(void **state)
 	expect("", "old");
 }
 
-/* Nobody writes through it, and access(2) would say of one to nowhere that there is nothing. */
+/* Links are not written through; access(2) would report a dangling one as missing. */
 static void test_links_are_kept_as_links(void **state)
 {
 	static const char *const targets[] = { "/etc/hostname", "/nonexistent" };
@@ -268,14 +268,14 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_free_name_is_taken_at_once),
 		TEST(test_a_whole_empty_file_is_kept_if_new),
-		TEST(test_what_holds_nothing_and_was_cut_goes),
-		TEST(test_what_was_cut_stays_where_nothing_was),
+		TEST(test_an_incomplete_empty_file_is_removed),
+		TEST(test_an_incomplete_new_file_is_kept),
 		TEST(test_a_whole_file_replaces_the_old_one),
-		TEST(test_the_old_one_is_kept),
-		TEST(test_nothing_is_replaced_by_what_was_cut),
-		TEST(test_nothing_is_replaced_by_what_holds_nothing),
-		TEST(test_who_writes_is_killed),
-		TEST(test_a_name_that_is_taken_is_refused),
+		TEST(test_the_old_file_is_kept),
+		TEST(test_an_incomplete_file_replaces_nothing),
+		TEST(test_an_empty_file_replaces_nothing),
+		TEST(test_a_killed_writers_file_is_kept),
+		TEST(test_an_existing_name_is_refused),
 		TEST(test_links_are_kept_as_links),
 		TEST(test_a_device_is_written_to_as_it_is),
 	};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* For tests: a source's stage whose records can be read back, each as a short line of text. */
+/* For tests: a source's stage whose records are read back as lines of text. */
 #pragma once
 
 #include <fcntl.h>
@@ -30,7 +30,7 @@ static inline void test_stream_init(struct test_stream *stream)
 	stream->stage.quiet = true;
 	stream->fd = memfd_create("stream", MFD_CLOEXEC);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", stream->fd);
-	stream->read_fd = open(path, O_RDONLY | O_CLOEXEC); /* has a position of its own */
+	stream->read_fd = open(path, O_RDONLY | O_CLOEXEC); /* has its own file position */
 	assert_true(stream->read_fd >= 0);
 	assert_int_equal(wire_writer_init(&stream->stage.writer, stream->fd), 0);
 	assert_int_equal(wire_reader_init(&stream->reader, stream->read_fd), 0);
@@ -45,7 +45,7 @@ static inline void test_stream_deinit(struct test_stream *stream)
 	close(stream->read_fd);
 }
 
-/* The sum of a group of its counters. */
+/* The sum of all counters of a group. */
 static inline uint64_t test_stream_sum(const struct test_stream *stream, const char *group)
 {
 	const struct counters *counters = &stream->stage.counters;
@@ -57,7 +57,7 @@ static inline uint64_t test_stream_sum(const struct test_stream *stream, const c
 	return sum;
 }
 
-/* The next record that was written; its type, 0: none. Valid until the next call. */
+/* The next record written, valid until the next call. Returns its type; 0: none. */
 static inline uint16_t test_stream_next(struct test_stream *stream, union wire_view *ret)
 {
 	struct wire_raw raw;
@@ -110,7 +110,7 @@ static inline int test_stream_print(uint16_t type, const union wire_view *view, 
 	}
 }
 
-/* All records since the last call, a line each. */
+/* All records since the last call, one line each. */
 static inline const char *test_stream_text(struct test_stream *stream)
 {
 	union wire_view view;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Hostile kallsyms, as they are or compressed. An input is a byte that says how the file is cut,
- * and the file. Read in pieces it is the same as read at once, sorted, and each function is found.
+ * Hostile kallsyms, plain or compressed. An input is a byte that decides how the file is cut, then
+ * the file. Reading in pieces must equal reading at once; symbols must be sorted and all found.
  */
 #include <errno.h>
 
@@ -11,7 +11,7 @@
 
 #define _cleanup_kallsyms_ _cleanup_(kallsyms_deinit)
 
-/* The first of the functions that begin last at or before an address; NULL: none, or no end. */
+/* The first function with the greatest start at or before an address; NULL: none, or no end. */
 static const struct kernel_symbol *look(const struct kallsyms *kallsyms, uint64_t address)
 {
 	size_t i = 0, first = 0;

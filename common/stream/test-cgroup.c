@@ -22,7 +22,7 @@ static void expect(const char *path, const char *container, const char *unit)
 	assert_string_equal(found, unit);
 }
 
-static void test_labels_of_those_who_make_groups(void **state)
+static void test_groups_of_known_managers_have_labels(void **state)
 {
 	expect("/system.slice/cron.service", "", "cron.service");
 	expect("/system.slice/docker-" ID ".scope", ID, "docker-" ID ".scope");
@@ -42,7 +42,7 @@ static void test_labels_of_those_who_make_groups(void **state)
 	       "");
 }
 
-static void test_what_only_looks_like_an_id_is_none(void **state)
+static void test_near_ids_are_not_shortened(void **state)
 {
 	expect("/" ID "0", "", "");
 	expect("/x" ID, "", "");
@@ -63,9 +63,9 @@ static void expect_parsed(const char *text, const char *path)
 	assert_string_equal(found, path);
 }
 
-static void test_the_path_that_says_most_counts(void **state)
+static void test_the_most_specific_path_is_used(void **state)
 {
-	/* A host with both versions, where somebody has deeper groups for resources alone. */
+	/* A host with both cgroup versions, with deeper groups for resource limits only. */
 	expect_parsed("4:memory:/resources/of/somebody/very/deep\n0::/system.slice/cron.service\n",
 		      "/system.slice/cron.service");
 	expect_parsed("0::/user.slice/user-1000.slice/user@1000.service/app.slice/x.scope\n"
@@ -79,7 +79,7 @@ static void test_the_path_that_says_most_counts(void **state)
 	expect_parsed("garbage\n::\n:\n0:\n\n7:x:relative\n", "");
 }
 
-static void test_a_path_that_is_too_long_is_cut(void **state)
+static void test_a_long_path_is_truncated(void **state)
 {
 	char text[2 * CGROUP_PATH_MAX] = "0::/", found[CGROUP_PATH_MAX];
 
@@ -96,7 +96,7 @@ static void test_our_own_can_be_read(void **state)
 	assert_true(cgroup_read(5000000, path) < 0);
 }
 
-static void test_it_is_freed_with_its_last_user(void **state)
+static void test_a_group_is_freed_with_its_last_user(void **state)
 {
 	struct cgroup *cgroup = cgroup_new("/a");
 
@@ -110,12 +110,12 @@ static void test_it_is_freed_with_its_last_user(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_labels_of_those_who_make_groups),
-		cmocka_unit_test(test_what_only_looks_like_an_id_is_none),
-		cmocka_unit_test(test_the_path_that_says_most_counts),
-		cmocka_unit_test(test_a_path_that_is_too_long_is_cut),
+		cmocka_unit_test(test_groups_of_known_managers_have_labels),
+		cmocka_unit_test(test_near_ids_are_not_shortened),
+		cmocka_unit_test(test_the_most_specific_path_is_used),
+		cmocka_unit_test(test_a_long_path_is_truncated),
 		cmocka_unit_test(test_our_own_can_be_read),
-		cmocka_unit_test(test_it_is_freed_with_its_last_user),
+		cmocka_unit_test(test_a_group_is_freed_with_its_last_user),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

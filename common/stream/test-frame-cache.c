@@ -67,7 +67,7 @@ static void test_a_frame_is_found_again(void **state)
 	assert_true(is_new(one, 0x1235, 0, &entry));
 	assert_true(is_new(other, 0x1234, 0, &entry));
 	assert_true(is_new(NULL, 0x1234, 0, &entry));
-	assert_true(is_new(one, 0, 0, &entry)); /* as all that was never filled in */
+	assert_true(is_new(one, 0, 0, &entry)); /* like a zeroed entry */
 }
 
 static void test_an_exact_address_is_another_frame(void **state)
@@ -79,7 +79,7 @@ static void test_an_exact_address_is_another_frame(void **state)
 	assert_false(is_new(one, 0x1234, WIRE_frame_flags_EXACT, &entry));
 }
 
-static void test_a_frame_of_the_kernel_is_everybodys(void **state)
+static void test_kernel_frames_are_shared_by_all_processes(void **state)
 {
 	struct frame_cache_entry *entry;
 
@@ -100,7 +100,7 @@ static void test_another_mapping_makes_all_frames_new(void **state)
 	assert_true(is_new(one, 0x1234, 0, &entry));
 }
 
-static void test_what_is_forgotten_is_new(void **state)
+static void test_a_forgotten_frame_is_new(void **state)
 {
 	struct frame_cache_entry *entry;
 
@@ -114,7 +114,7 @@ static void test_all_can_be_forgotten_any_number_of_times(void **state)
 	struct frame_cache_entry *entry;
 
 	for (int i = 0; i < 3 << 16; i++) {
-		if (i % 17 == 0) /* each era of 16 bits, by and by */
+		if (i % 17 == 0) /* in each 16-bit era, sooner or later */
 			assert_true(is_new(one, 0x1234, 0, &entry));
 		frame_cache_forget_all(&cache);
 	}
@@ -124,11 +124,11 @@ static void test_all_can_be_forgotten_any_number_of_times(void **state)
 		if (i % 4096 == 0)
 			assert_true(is_new(other, 0x9234, 0, &entry));
 	}
-	assert_true(is_new(one, 0x1234, 0, &entry)); /* in an era of the same number */
+	assert_true(is_new(one, 0x1234, 0, &entry)); /* in a later era with the same number */
 	assert_false(is_new(one, 0x1234, 0, &entry));
 }
 
-/* A stack's frames, innermost first, of which so many are known. */
+/* Checks how many of a stack's frames, innermost first, are known. */
 static void assert_match(const struct process *process, size_t n_known, size_t n,
 			 const struct wire_frame *frames)
 {
@@ -171,7 +171,7 @@ static void test_stacks_of_other_mappings_are_not_alike(void **state)
 	assert_match(other, 2, 2, frames);
 	is_new(other, 2, 0, &entry);
 	frame_cache_forget(&cache, entry);
-	assert_match(other, 0, 2, frames); /* all of it is asked for again */
+	assert_match(other, 0, 2, frames); /* looked up anew completely */
 	assert_match(other, 2, 2, frames);
 	frame_cache_forget_all(&cache);
 	assert_match(other, 0, 2, frames);
@@ -184,9 +184,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_frame_is_found_again),
 		TEST(test_an_exact_address_is_another_frame),
-		TEST(test_a_frame_of_the_kernel_is_everybodys),
+		TEST(test_kernel_frames_are_shared_by_all_processes),
 		TEST(test_another_mapping_makes_all_frames_new),
-		TEST(test_what_is_forgotten_is_new),
+		TEST(test_a_forgotten_frame_is_new),
 		TEST(test_all_can_be_forgotten_any_number_of_times),
 		TEST(test_stacks_are_alike_from_the_outermost_frame_on),
 		TEST(test_stacks_of_other_mappings_are_not_alike),

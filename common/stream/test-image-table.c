@@ -22,7 +22,7 @@ static void add(struct image_table *table, uint64_t number, const char *path)
 	assert_int_equal(image_table_add(table, &record), 0);
 }
 
-static void test_an_image_keeps_what_its_records_say(void **state)
+static void test_an_image_keeps_its_records_fields(void **state)
 {
 	struct image_table table = { 0 };
 	struct wire_image_state found = { 3, WIRE_image_status_OPEN, 1234, 5678 };
@@ -47,7 +47,7 @@ static void test_an_image_keeps_what_its_records_say(void **state)
 	image_table_deinit(&table);
 }
 
-static void test_an_empty_build_id_is_an_answer_too(void **state)
+static void test_an_empty_build_id_counts_as_known(void **state)
 {
 	struct image_table table = { 0 };
 	struct wire_image_id id = { 3, { "", 0 } };
@@ -80,7 +80,7 @@ static void test_images_are_found_by_their_file_ids(void **state)
 	assert_int_equal(image_table_find_file_id(&table, &id)->number, 4);
 	assert_int_equal(image_table_find_short_id(&table, 0xcaf6e5907166ac76)->number, 4);
 	assert_int_equal(image_table_find_short_id(&table, 0x026a2d6a60ee6b4e)->number, 3);
-	assert_null(image_table_find_short_id(&table, 0xeef618e5f7f59cd9)); /* the other half */
+	assert_null(image_table_find_short_id(&table, 0xeef618e5f7f59cd9)); /* the second half */
 	id.bytes[15]++;
 	assert_null(image_table_find_file_id(&table, &id));
 	assert_int_equal(table.n_refused + table.n_same_file_id + table.n_same_short_id, 0);
@@ -117,7 +117,7 @@ static void test_a_file_id_stays_once_it_is_reported(void **state)
 	struct wire_image_id id = { 3, { "\x01\x02", 2 } }, again;
 
 	add(&table, 3, "/a");
-	image_table_set_id(&table, &id); /* of a stream before version 1.1 */
+	image_table_set_id(&table, &id); /* from a stream before version 1.1 */
 	assert_false(image_table_find(&table, 3)->has_file_id);
 	image_table_get_id(image_table_find(&table, 3), &again);
 	assert_string_equal(again.file_id, "");
@@ -125,10 +125,10 @@ static void test_a_file_id_stays_once_it_is_reported(void **state)
 	image_table_set_id(&table, &id);
 	image_table_set_id(&table, &id);
 	assert_int_equal(table.n_refused, 0);
-	id.file_id[0] = '1'; /* an image is one content */
+	id.file_id[0] = '1'; /* an image has one content */
 	image_table_set_id(&table, &id);
 	assert_int_equal(table.n_refused, 1);
-	id.file_id[0] = 0; /* one who has not read it takes nothing back */
+	id.file_id[0] = 0; /* a stage without the file id does not remove it */
 	image_table_set_id(&table, &id);
 	assert_int_equal(table.n_refused, 1);
 	image_table_get_id(image_table_find(&table, 3), &again);
@@ -140,7 +140,7 @@ static void test_a_file_id_stays_once_it_is_reported(void **state)
 	image_table_deinit(&table);
 }
 
-static void test_what_is_no_file_id_is_not_taken(void **state)
+static void test_invalid_file_ids_are_refused(void **state)
 {
 	static const char *const others[] = { "0123456789abcdef", "0123456789abcdeg",
 					      "0123456789abcdef0", " " };
@@ -152,11 +152,11 @@ static void test_what_is_no_file_id_is_not_taken(void **state)
 		assert_int_equal(table.n_refused, i + 1);
 	}
 	assert_false(image_table_find(&table, 3)->has_file_id);
-	assert_true(image_table_find(&table, 3)->has_id); /* the build-id is as good as ever */
+	assert_true(image_table_find(&table, 3)->has_id); /* the build-id is still valid */
 	image_table_deinit(&table);
 }
 
-static void test_a_build_id_over_the_limit_is_not_taken(void **state)
+static void test_an_oversized_build_id_is_refused(void **state)
 {
 	static const char bytes[WIRE_BUILD_ID_MAX + 1];
 	struct image_table table = { 0 };
@@ -168,7 +168,7 @@ static void test_a_build_id_over_the_limit_is_not_taken(void **state)
 	image_table_deinit(&table);
 }
 
-static void test_what_is_impossible_is_counted(void **state)
+static void test_impossible_records_are_counted(void **state)
 {
 	struct image_table table = { 0 };
 	struct wire_image_data data = { 3, { "bytes", 5 } };
@@ -178,7 +178,7 @@ static void test_what_is_impossible_is_counted(void **state)
 	assert_int_equal(table.n_refused, 1);
 	assert_string_equal(image_table_find(&table, 3)->path, "/a");
 	assert_int_equal(image_table_set_data(&table, &data), 0);
-	assert_int_equal(image_table_set_data(&table, &data), 0); /* a second time */
+	assert_int_equal(image_table_set_data(&table, &data), 0); /* repeated */
 	assert_int_equal(table.n_refused, 2);
 	data.image = 4;
 	assert_int_equal(image_table_set_data(&table, &data), 0);
@@ -218,7 +218,7 @@ static void count(struct image *image, void *arg)
 	++*(int *)arg;
 }
 
-static void test_a_stage_is_reported_before_an_image_goes(void **state)
+static void test_the_callback_precedes_an_images_end(void **state)
 {
 	int n = 0;
 	struct image_table table = { .forget = count, .arg = &n };
@@ -234,7 +234,7 @@ static void end_image(struct image_table *table, uint64_t number)
 	image_table_exit(table, &(struct wire_image_exit){ number, 0 });
 }
 
-static void test_an_image_that_ends_is_not_there_any_more(void **state)
+static void test_an_ended_image_is_removed(void **state)
 {
 	int n = 0;
 	struct image_table table = { .forget = count, .arg = &n };
@@ -243,13 +243,13 @@ static void test_an_image_that_ends_is_not_there_any_more(void **state)
 	end_image(&table, 1);
 	assert_int_equal(n, 1);
 	assert_null(image_table_find(&table, 1));
-	end_image(&table, 1); /* what is not known ends without notice */
+	end_image(&table, 1); /* ending an unknown image is ignored */
 	add(&table, 1, "/a");
 	image_table_deinit(&table);
 	assert_int_equal(n, 2);
 }
 
-static void test_an_image_that_ends_leaves_its_ids_to_a_copy(void **state)
+static void test_an_ended_images_ids_pass_to_a_copy(void **state)
 {
 	struct image_table table = { 0 };
 	struct file_id id;
@@ -275,19 +275,19 @@ static void test_an_image_that_ends_leaves_its_ids_to_a_copy(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_an_image_keeps_what_its_records_say),
-		cmocka_unit_test(test_an_empty_build_id_is_an_answer_too),
+		cmocka_unit_test(test_an_image_keeps_its_records_fields),
+		cmocka_unit_test(test_an_empty_build_id_counts_as_known),
 		cmocka_unit_test(test_images_are_found_by_their_file_ids),
 		cmocka_unit_test(test_the_first_of_those_with_the_same_id_is_found),
 		cmocka_unit_test(test_a_file_id_stays_once_it_is_reported),
-		cmocka_unit_test(test_what_is_no_file_id_is_not_taken),
-		cmocka_unit_test(test_a_build_id_over_the_limit_is_not_taken),
-		cmocka_unit_test(test_what_is_impossible_is_counted),
+		cmocka_unit_test(test_invalid_file_ids_are_refused),
+		cmocka_unit_test(test_an_oversized_build_id_is_refused),
+		cmocka_unit_test(test_impossible_records_are_counted),
 		cmocka_unit_test(test_more_images_than_the_limit_are_refused),
 		cmocka_unit_test(test_the_name_is_the_paths_last_part),
-		cmocka_unit_test(test_a_stage_is_reported_before_an_image_goes),
-		cmocka_unit_test(test_an_image_that_ends_is_not_there_any_more),
-		cmocka_unit_test(test_an_image_that_ends_leaves_its_ids_to_a_copy),
+		cmocka_unit_test(test_the_callback_precedes_an_images_end),
+		cmocka_unit_test(test_an_ended_image_is_removed),
+		cmocka_unit_test(test_an_ended_images_ids_pass_to_a_copy),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,7 +13,7 @@
 
 #include "common/stream/kallsyms.h"
 
-/* What gzip makes of a text; the caller frees it. */
+/* Compresses a text as gzip does; the caller frees the result. */
 static unsigned char *compress_text(const char *text, size_t size, size_t *ret_size)
 {
 	z_stream stream = { 0 };
@@ -31,7 +31,7 @@ static unsigned char *compress_text(const char *text, size_t size, size_t *ret_s
 	return out;
 }
 
-/* Reads bytes that are given in pieces, as a stream brings them. */
+/* Reads bytes in pieces, as a stream delivers them. */
 static struct kallsyms read_pieces(const void *bytes, size_t size)
 {
 	struct kallsyms kallsyms = { 0 };
@@ -102,7 +102,7 @@ static void test_modules_are_reported(void **state)
 	kallsyms_deinit(&kallsyms);
 }
 
-/* Of a kernel without modules the highest address is a program's. */
+/* Without modules the highest symbol is a BPF program. */
 static void test_the_last_program_has_its_name(void **state)
 {
 	struct kallsyms kallsyms = read_text("ffffffff81000000 T _etext\n"
@@ -116,7 +116,7 @@ static void test_the_last_program_has_its_name(void **state)
 	kallsyms_deinit(&kallsyms);
 }
 
-static void test_of_several_names_the_first_is_taken(void **state)
+static void test_the_first_of_several_names_is_used(void **state)
 {
 	struct kallsyms kallsyms = read_text("ffffffff81000000 T zeta\n"
 					     "ffffffff81000000 T alpha\n"
@@ -127,7 +127,7 @@ static void test_of_several_names_the_first_is_taken(void **state)
 	kallsyms_deinit(&kallsyms);
 }
 
-static void test_lines_that_do_not_parse_are_passed_over(void **state)
+static void test_malformed_lines_are_skipped(void **state)
 {
 	struct kallsyms kallsyms = read_text("ffffffff81000000 T good\n"
 					     "\n"
@@ -149,8 +149,8 @@ static void test_lines_that_do_not_parse_are_passed_over(void **state)
 	kallsyms_deinit(&kallsyms);
 }
 
-/* As an unprivileged reader sees them. */
-static void test_addresses_that_are_hidden_give_no_names(void **state)
+/* As kallsyms shows them to unprivileged readers. */
+static void test_hidden_addresses_give_no_names(void **state)
 {
 	struct kallsyms kallsyms = read_text("0000000000000000 T a\n0000000000000000 T b\n");
 
@@ -159,7 +159,7 @@ static void test_addresses_that_are_hidden_give_no_names(void **state)
 	kallsyms_deinit(&kallsyms);
 }
 
-static void test_without_anything_nothing_is_found(void **state)
+static void test_an_empty_table_finds_nothing(void **state)
 {
 	struct kallsyms kallsyms = { 0 };
 
@@ -167,7 +167,7 @@ static void test_without_anything_nothing_is_found(void **state)
 	kallsyms_deinit(&kallsyms);
 	kallsyms = read_text("");
 	check(&kallsyms, 0xffffffff81000000, NULL, 0);
-	assert_int_equal(kallsyms_finish(&kallsyms), 0); /* a second time */
+	assert_int_equal(kallsyms_finish(&kallsyms), 0); /* repeated */
 	kallsyms_deinit(&kallsyms);
 }
 
@@ -194,7 +194,7 @@ static void test_damaged_gzip_is_refused(void **state)
 	kallsyms_deinit(&kallsyms);
 
 	bytes = compress_text(text, sizeof(text) - 1, &size);
-	for (size_t cut = 2; cut < size; cut++) { /* less is not known to be gzip */
+	for (size_t cut = 2; cut < size; cut++) { /* shorter input is not recognized as gzip */
 		assert_int_equal(kallsyms_add(&kallsyms, bytes, cut), 0);
 		assert_int_equal(kallsyms_finish(&kallsyms), -EBADMSG);
 		check(&kallsyms, 0xffffffff81000000, NULL, 0);
@@ -211,7 +211,7 @@ static void test_damaged_gzip_is_refused(void **state)
 	free(bytes);
 }
 
-static void test_too_much_is_refused_before_it_is_kept(void **state)
+static void test_oversized_input_is_refused_early(void **state)
 {
 	static char piece[1 << 20];
 	struct kallsyms kallsyms = { 0 };
@@ -262,13 +262,13 @@ int main(void)
 		cmocka_unit_test(test_functions_are_found_up_to_the_next),
 		cmocka_unit_test(test_modules_are_reported),
 		cmocka_unit_test(test_the_last_program_has_its_name),
-		cmocka_unit_test(test_of_several_names_the_first_is_taken),
-		cmocka_unit_test(test_lines_that_do_not_parse_are_passed_over),
-		cmocka_unit_test(test_addresses_that_are_hidden_give_no_names),
-		cmocka_unit_test(test_without_anything_nothing_is_found),
+		cmocka_unit_test(test_the_first_of_several_names_is_used),
+		cmocka_unit_test(test_malformed_lines_are_skipped),
+		cmocka_unit_test(test_hidden_addresses_give_no_names),
+		cmocka_unit_test(test_an_empty_table_finds_nothing),
 		cmocka_unit_test(test_the_file_may_be_compressed),
 		cmocka_unit_test(test_damaged_gzip_is_refused),
-		cmocka_unit_test(test_too_much_is_refused_before_it_is_kept),
+		cmocka_unit_test(test_oversized_input_is_refused_early),
 		cmocka_unit_test(test_a_bomb_is_refused),
 		cmocka_unit_test(test_further_functions_than_the_limit_are_skipped),
 	};

@@ -19,7 +19,7 @@ static int add(struct mapping_table *table, uint64_t start, uint64_t end, uint32
 	return mapping_table_add(table, &mapping);
 }
 
-/* All of a table as "start-end:number+offset ". */
+/* The whole table as "start-end:number+offset " items. */
 static void check(const struct mapping_table *table, const char *expected)
 {
 	char text[1024] = "";
@@ -77,7 +77,7 @@ static void test_a_new_mapping_replaces_what_it_covers(void **state)
 	mapping_table_deinit(&table);
 }
 
-static void test_what_is_left_on_both_sides_stays(void **state)
+static void test_both_sides_of_a_replaced_range_are_kept(void **state)
 {
 	struct mapping_table table = { 0 };
 
@@ -93,7 +93,7 @@ static void test_what_is_left_on_both_sides_stays(void **state)
 	mapping_table_deinit(&table);
 }
 
-static void test_what_is_removed_is_nowhere(void **state)
+static void test_a_removed_range_is_not_found(void **state)
 {
 	struct mapping_table table = { 0 };
 
@@ -109,7 +109,7 @@ static void test_what_is_removed_is_nowhere(void **state)
 	mapping_table_deinit(&table);
 }
 
-static void test_the_impossible_is_refused(void **state)
+static void test_impossible_ranges_are_refused(void **state)
 {
 	struct mapping_table table = { 0 };
 
@@ -135,7 +135,7 @@ static void test_a_full_table_refuses_and_stays_whole(void **state)
 	assert_int_equal(r, -ENOSPC);
 	n = table.n;
 	assert_in_range(n, MAPPING_TABLE_MAX - 2, MAPPING_TABLE_MAX);
-	/* One that would cut another in two needs most room. */
+	/* Splitting another mapping needs the most room. */
 	assert_int_equal(add(&table, 0x1100, 0x1200, 2), -ENOSPC);
 	assert_int_equal(table.n, n);
 	assert_int_equal(mapping_table_find(&table, 0x1100)->number, 1);
@@ -144,7 +144,7 @@ static void test_a_full_table_refuses_and_stays_whole(void **state)
 	mapping_table_deinit(&table);
 }
 
-static void test_a_copy_stands_by_itself(void **state)
+static void test_a_copy_is_independent(void **state)
 {
 	struct mapping_table parent = { 0 }, child = { 0 }, empty = { 0 };
 
@@ -162,7 +162,7 @@ static void test_a_copy_stands_by_itself(void **state)
 	mapping_table_deinit(&child);
 }
 
-/* Against a table that knows each page's owner. */
+/* Compares with a table of each page's owner. */
 static void test_any_order_agrees_with_a_page_table(void **state)
 {
 	enum { PAGES = 64 };
@@ -229,7 +229,7 @@ static void test_forks_of_a_large_table_cost_what_they_change(void **state)
 	assert_int_equal(pool.n_bytes, 0);
 }
 
-static void test_what_is_shared_is_counted_in_parts(void **state)
+static void test_shared_chunks_are_counted_in_parts(void **state)
 {
 	struct mapping_pool pool = { 0 };
 	struct mapping_table one = { .pool = &pool }, other = { 0 };
@@ -282,7 +282,7 @@ static bool is_odd(const struct mapping *mapping, void *arg)
 	return mapping->number % 2;
 }
 
-static void test_what_tables_share_is_looked_at_once(void **state)
+static void test_shared_chunks_are_visited_once(void **state)
 {
 	struct mapping_table one = { 0 }, other = { 0 }, empty = { 0 };
 	size_t n = 0;
@@ -305,7 +305,7 @@ static void test_what_tables_share_is_looked_at_once(void **state)
 	mapping_table_deinit(&other);
 }
 
-/* Which mapping owns each page, of several tables that have come from one. */
+/* A page-owner model of several tables copied from one another. */
 enum { WIDE = 4096, TABLES = 4 };
 
 struct model {
@@ -386,15 +386,15 @@ int main(void)
 		cmocka_unit_test(test_mappings_are_kept_by_address),
 		cmocka_unit_test(test_addresses_are_found_to_the_last_byte),
 		cmocka_unit_test(test_a_new_mapping_replaces_what_it_covers),
-		cmocka_unit_test(test_what_is_left_on_both_sides_stays),
-		cmocka_unit_test(test_what_is_removed_is_nowhere),
-		cmocka_unit_test(test_the_impossible_is_refused),
+		cmocka_unit_test(test_both_sides_of_a_replaced_range_are_kept),
+		cmocka_unit_test(test_a_removed_range_is_not_found),
+		cmocka_unit_test(test_impossible_ranges_are_refused),
 		cmocka_unit_test(test_a_full_table_refuses_and_stays_whole),
-		cmocka_unit_test(test_a_copy_stands_by_itself),
+		cmocka_unit_test(test_a_copy_is_independent),
 		cmocka_unit_test(test_any_order_agrees_with_a_page_table),
 		cmocka_unit_test(test_forks_of_a_large_table_cost_what_they_change),
-		cmocka_unit_test(test_what_is_shared_is_counted_in_parts),
-		cmocka_unit_test(test_what_tables_share_is_looked_at_once),
+		cmocka_unit_test(test_shared_chunks_are_counted_in_parts),
+		cmocka_unit_test(test_shared_chunks_are_visited_once),
 		cmocka_unit_test(test_a_table_that_shrinks_gives_its_memory_back),
 		cmocka_unit_test(test_a_mapping_may_cover_many_chunks),
 		cmocka_unit_test(test_tables_that_share_never_change_each_other),

@@ -38,7 +38,7 @@ static void map(struct process_table *table, uint64_t process, uint64_t start, u
 	assert_int_equal(process_table_map(table, &record), 0);
 }
 
-/* The place as image and offset; image 0: none. */
+/* The location as image and offset; image 0: none. */
 static uint64_t place(const struct process_table *table, uint64_t number, uint64_t address,
 		      uint32_t flags, uint64_t *ret_offset)
 {
@@ -95,7 +95,7 @@ static void test_a_return_address_is_looked_up_one_less(void **state)
 	process_table_deinit(&table);
 }
 
-static void test_what_is_not_mapped_any_more_is_nowhere(void **state)
+static void test_an_unmapped_address_has_no_location(void **state)
 {
 	struct process_table table = { 0 };
 	uint64_t offset, version;
@@ -181,7 +181,7 @@ static void test_no_two_processes_ever_have_the_same_version(void **state)
 	process_table_deinit(&table);
 }
 
-static void test_who_is_over_the_limit_has_nothing_mapped(void **state)
+static void test_a_process_over_the_limit_has_no_mappings(void **state)
 {
 	struct wire_mapping limit = { .process = 1,
 				      .flags = WIRE_mapping_flags_LIMIT,
@@ -206,7 +206,7 @@ static void test_who_is_over_the_limit_has_nothing_mapped(void **state)
 	process_table_deinit(&table);
 }
 
-/* As no source tells it. */
+/* No source emits such a stream. */
 static void test_a_process_beyond_its_limit_loses_its_own(void **state)
 {
 	struct process_table table = { 0 };
@@ -232,7 +232,7 @@ static void test_a_process_beyond_its_limit_loses_its_own(void **state)
 	assert_int_equal(table.mappings.n_bytes, 0);
 }
 
-static void test_everybody_shares_the_kernel(void **state)
+static void test_all_processes_share_the_kernel(void **state)
 {
 	struct process_table table = { 0 };
 	struct wire_mapping kernel = {
@@ -249,12 +249,12 @@ static void test_everybody_shares_the_kernel(void **state)
 	assert_int_equal(place(&table, 42, 0xffffffff81000010, WIRE_frame_flags_KERNEL, &offset),
 			 1);
 	assert_true(offset == 0xffffffff8100000f);
-	/* An address of the kernel in a user's frame is not the kernel's. */
+	/* A kernel address in a user frame is not the kernel's. */
 	assert_int_equal(place(&table, 42, 0xffffffff81000010, 0, &offset), 0);
 	process_table_deinit(&table);
 }
 
-static void test_what_is_impossible_is_counted(void **state)
+static void test_impossible_records_are_counted(void **state)
 {
 	struct process_table table = { 0 };
 
@@ -310,7 +310,7 @@ static void count(struct process *process, void *arg)
 	++*(int *)arg;
 }
 
-static void test_a_stage_is_reported_before_a_process_goes(void **state)
+static void test_the_callback_precedes_a_processs_end(void **state)
 {
 	int n = 0;
 	struct process_table table = { .forget = count, .arg = &n };
@@ -342,16 +342,16 @@ int main(void)
 		cmocka_unit_test(test_a_fork_begins_with_its_parents_mappings),
 		cmocka_unit_test(test_an_exec_begins_without_mappings),
 		cmocka_unit_test(test_a_return_address_is_looked_up_one_less),
-		cmocka_unit_test(test_what_is_not_mapped_any_more_is_nowhere),
+		cmocka_unit_test(test_an_unmapped_address_has_no_location),
 		cmocka_unit_test(test_processes_of_one_memory_have_the_same_mapped),
 		cmocka_unit_test(test_no_two_processes_ever_have_the_same_version),
-		cmocka_unit_test(test_who_is_over_the_limit_has_nothing_mapped),
+		cmocka_unit_test(test_a_process_over_the_limit_has_no_mappings),
 		cmocka_unit_test(test_a_process_beyond_its_limit_loses_its_own),
-		cmocka_unit_test(test_everybody_shares_the_kernel),
-		cmocka_unit_test(test_what_is_impossible_is_counted),
+		cmocka_unit_test(test_all_processes_share_the_kernel),
+		cmocka_unit_test(test_impossible_records_are_counted),
 		cmocka_unit_test(test_more_processes_than_the_limit_are_refused),
 		cmocka_unit_test(test_only_the_main_thread_names_the_process),
-		cmocka_unit_test(test_a_stage_is_reported_before_a_process_goes),
+		cmocka_unit_test(test_the_callback_precedes_a_processs_end),
 		cmocka_unit_test(test_the_version_changes_with_the_mappings),
 	};
 

@@ -33,7 +33,7 @@ static struct stack_key key_of(uint64_t number)
 	return stack_memo_key(&memo, words, N_WORDS, 0);
 }
 
-/* A tenth of what there is room for: few are pushed out. */
+/* A tenth of the capacity, so few stacks are evicted. */
 static void test_stacks_are_found_again(void **state)
 {
 	size_t n_found = 0;
@@ -72,15 +72,15 @@ static void test_any_difference_makes_another_stack(void **state)
 	assert_int_equal(stack_memo_find(&memo, stack_memo_key(&memo, words, N_WORDS, 7)), 0);
 }
 
-static void test_no_words_are_a_stack(void **state)
+static void test_a_stack_without_words_has_a_key(void **state)
 {
 	stack_memo_keep(&memo, stack_memo_key(&memo, NULL, 0, 1), 5);
 	assert_int_equal(stack_memo_find(&memo, stack_memo_key(&memo, NULL, 0, 1)), 5);
 	assert_int_equal(stack_memo_find(&memo, stack_memo_key(&memo, NULL, 0, 2)), 0);
 }
 
-/* The newest stay. */
-static void test_what_is_pushed_out_is_not_found(void **state)
+/* The newest are kept. */
+static void test_evicted_stacks_are_not_found(void **state)
 {
 	struct stack_key key = key_of(1);
 
@@ -100,8 +100,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_stacks_are_found_again),
 		TEST(test_any_difference_makes_another_stack),
-		TEST(test_no_words_are_a_stack),
-		TEST(test_what_is_pushed_out_is_not_found),
+		TEST(test_a_stack_without_words_has_a_key),
+		TEST(test_evicted_stacks_are_not_found),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Hostile tables of Go programs: what they tell of functions stays within bounds. */
+/* Hostile pclntabs of Go programs: function lookups must stay within bounds. */
 #include "common/base/cleanup.h"
 #include "common/unwind/go-pclntab.h"
 #include "common/unwind/unwind-table.h"
@@ -19,7 +19,7 @@ static void check_function(const struct go_pclntab *table, const struct go_funct
 	}
 }
 
-/* With code of which a part is in the file. */
+/* The code is only partly in the file. */
 static void check_rules(const struct go_pclntab *go)
 {
 	const struct unwind_segment segment = { 0x1000, 0x40000, go->text };

@@ -1,31 +1,30 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Hostile unwind information, and hostile tables. An input is a struct header and then the bytes of
- * one or two sections, which are compiled, or those of a table itself. The second section may be
- * code of a PLT.
+ * Hostile unwind information and hostile unwind tables. An input is a struct header, then one or
+ * two sections to compile, or a table. The second section may be a PLT's code.
  */
 #include "common/base/cleanup.h"
 #include "common/unwind/unwind-table.h"
 #include "tests/fuzz/fuzz.h"
 
 enum {
-	MODE_TABLE = 1,		 /* no sections follow, but a table */
+	MODE_TABLE = 1,		 /* a table follows instead of sections */
 	MODE_AARCH64 = 2,	 /* else x86-64 */
-	MODE_TWO_SECTIONS = 4,	 /* the second begins `split` bytes behind the first */
-	MODE_DEBUG_FRAME = 8,	 /* the first section is one; else .eh_frame */
-	MODE_THEN_EH_FRAME = 16, /* the second one is; else .debug_frame */
-	MODE_THEN_PLT = 32,	 /* or it is this */
+	MODE_TWO_SECTIONS = 4,	 /* the second starts at offset `split` */
+	MODE_DEBUG_FRAME = 8,	 /* the first section is .debug_frame; else .eh_frame */
+	MODE_THEN_EH_FRAME = 16, /* the second is .eh_frame; else .debug_frame */
+	MODE_THEN_PLT = 32,	 /* or it is PLT code */
 
 	SEGMENTS_MAX = 3,
-	ROWS_MAX = 256,	  /* rows of a table that are looked at, evenly spread */
-	RANDOM_MAX = 256, /* offsets that are looked up anywhere */
+	ROWS_MAX = 256,	  /* rows examined per table, evenly spread */
+	RANDOM_MAX = 256, /* lookups at random offsets */
 };
 
 struct header {
 	uint8_t mode;
 	uint8_t n_segments;
 	uint16_t split;
-	uint32_t seed; /* of the random offsets */
+	uint32_t seed; /* for random offsets */
 	uint64_t section_addresses[2];
 	struct unwind_segment segments[SEGMENTS_MAX];
 };
@@ -36,7 +35,7 @@ static uint64_t make_random(uint64_t *state)
 	return *state >> 33 ^ *state << 31;
 }
 
-/* A look-up; the rule is one of the table's or none. */
+/* Looks up an offset; the result must be one of the table's rules or NULL. */
 static const struct unwind_rule *look_up(const struct unwind_table *table, uint64_t offset)
 {
 	const struct unwind_rule *rule = unwind_table_find(table, offset);
@@ -45,7 +44,7 @@ static const struct unwind_rule *look_up(const struct unwind_table *table, uint6
 	return rule;
 }
 
-/* Where a row of a page begins in the file. */
+/* File offset of a page's row. */
 static uint64_t offset_of(const struct unwind_table *table, uint32_t page, uint32_t row)
 {
 	return (table->header->first_page + page) * UNWIND_PAGE_SIZE + table->lows[row];
@@ -81,7 +80,7 @@ static void look_anywhere(const struct unwind_table *table, uint64_t seed)
 	look_up(table, UINT64_MAX);
 }
 
-/* Any table, however damaged. */
+/* Checks any table, however damaged. */
 static void look_at_rows(const struct unwind_table *table)
 {
 	uint32_t step = table->header->n_rows / ROWS_MAX + 1;
@@ -94,7 +93,7 @@ static void look_at_rows(const struct unwind_table *table)
 static void check_rule(const struct unwind_rule *rule)
 {
 	fuzz_check(rule->cfa >= UNWIND_CFA_SP && rule->cfa <= UNWIND_CFA_FALLBACK);
-	if (rule->cfa == UNWIND_CFA_FALLBACK) /* the rest means nothing */
+	if (rule->cfa == UNWIND_CFA_FALLBACK) /* the other fields are unused */
 		return;
 	fuzz_check(rule->return_address >= UNWIND_VALUE_SAME &&
 		   rule->return_address <= UNWIND_VALUE_FALLBACK);
@@ -106,7 +105,7 @@ static void check_rule(const struct unwind_rule *rule)
 			   (rule->fp == UNWIND_VALUE_SAME || rule->fp == UNWIND_VALUE_UNDEFINED));
 }
 
-/* A table that was compiled: a row is found at its offset, and the one before it before that. */
+/* In a compiled table a row is found at its offset, and the row before it just below. */
 static void check_row(const struct unwind_table *table, uint32_t page, uint32_t row)
 {
 	uint64_t offset = offset_of(table, page, row);
@@ -137,7 +136,7 @@ static void check_compiled(const struct unwind_table *table)
 		for (uint32_t row = table->pages[page]; row < table->pages[page + 1]; row += step)
 			check_row(table, page, row);
 	}
-	/* What was compiled ends before the last row does. */
+	/* The last row of a compiled table ends its code. */
 	if (header->n_rows)
 		fuzz_check(table->which[header->n_rows - 1] == UNWIND_RULE_NONE);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Expressions, also of signal frames and PLTs: known ones make a rule, others FALLBACK. */
+/* CFI expressions, also of signal frames and PLTs: known forms become rules, others FALLBACK. */
 #include "common/unwind/test-cfi-run.h"
 
-/* A register can be changed only of what is a register and an offset. */
+/* A register can only be changed if the CFA is register plus offset. */
 static void test_adjusting_an_expression_cfa_is_fallback(void **state)
 {
 	assert_int_equal(only(RUN(DW_CFA_def_cfa_expression, 3, 0x77, 8, DW_OP_deref,
@@ -22,7 +22,7 @@ static void test_adjusting_an_expression_cfa_is_fallback(void **state)
 		   UNWIND_CFA_SP, 8);
 }
 
-static void test_what_is_computed_and_not_loaded_is_fallback(void **state)
+static void test_computed_values_are_fallback(void **state)
 {
 	assert_int_equal(only(RUN(DW_CFA_val_offset, RBP, 2)).fp, UNWIND_VALUE_FALLBACK);
 	assert_int_equal(only(RUN(DW_CFA_val_offset, RBP, 0)).fp, UNWIND_VALUE_FALLBACK);
@@ -52,12 +52,12 @@ static void test_other_register_expressions_are_fallback(void **state)
 	static const struct {
 		uint8_t bytes[6], size;
 	} expressions[] = {
-		{ { 0 }, 0 },				  /* nothing at all */
+		{ { 0 }, 0 },				  /* empty */
 		{ { 0x73, 8 }, 2 },			  /* rbx + 8 */
-		{ { 0x77 }, 1 },			  /* rsp + …, cut */
-		{ { 0x77, 0x80 }, 2 },			  /* the same */
-		{ { 0x77, 8, DW_OP_deref }, 3 },	  /* one load more */
-		{ { 0x77, 8, DW_OP_plus_uconst, 8 }, 4 }, /* one step more */
+		{ { 0x77 }, 1 },			  /* rsp + …, truncated */
+		{ { 0x77, 0x80 }, 2 },			  /* likewise */
+		{ { 0x77, 8, DW_OP_deref }, 3 },	  /* one more load */
+		{ { 0x77, 8, DW_OP_plus_uconst, 8 }, 4 }, /* one more operation */
 		{ { DW_OP_bregx, 7, 8 }, 3 },
 		{ { DW_OP_lit0 }, 1 },
 	};
@@ -76,7 +76,7 @@ static void test_other_register_expressions_are_fallback(void **state)
 	}
 }
 
-/* glibc's: the CFA is the saved rsp, and says so of rsp, too. */
+/* glibc's: the CFA is the saved rsp, and so is the rule of rsp. */
 static void test_a_signal_frame_loads_all_from_the_stack(void **state)
 {
 	struct around around = { .common = { .augmentation = "zRS" } };
@@ -96,16 +96,16 @@ static void test_signal_frame_with_another_sp_is_fallback(void **state)
 {
 	struct around around = { .common = { .augmentation = "zRS", PROGRAM(0x90, 1) } };
 
-	/* Another word than the CFA, … */
+	/* A word other than the CFA's, … */
 	assert_fallback_from(RUN_IN(&around, DW_CFA_def_cfa_expression, 4, 0x77, 0xa0, 1,
 				    DW_OP_deref, DW_CFA_expression, RSP, 3, 0x77, 0x98, 1),
 			     0);
-	/* … the same one, but the CFA is not there yet, … */
+	/* … the same word, but the CFA adds to it, … */
 	assert_fallback_from(RUN_IN(&around, DW_CFA_def_cfa_expression, 6, 0x77, 0xa0, 1,
 				    DW_OP_deref, DW_OP_plus_uconst, 8, DW_CFA_expression, RSP, 3,
 				    0x77, 0xa0, 1),
 			     0);
-	/* … or the same one of another register. */
+	/* … or the same offset from another register. */
 	assert_fallback_from(RUN_IN(&around, DW_CFA_def_cfa_expression, 4, 0x77, 0xa0, 1,
 				    DW_OP_deref, DW_CFA_expression, RSP, 3, 0x76, 0xa0, 1),
 			     0);
@@ -122,7 +122,7 @@ static void test_a_signal_frame_is_flagged_in_each_row(void **state)
 	assert_int_equal(rows.list[1].rule.flags, UNWIND_FLAG_SIGNAL);
 }
 
-/* ld's for the stubs of a PLT, whose kinds differ in where the push is. */
+/* ld's expression for PLT stubs; stub kinds differ in the position of the push. */
 static void test_the_expression_of_a_plt_is_known(void **state)
 {
 	static const uint8_t limits[] = { 0, 6, 10, 11, 15 };
@@ -139,7 +139,7 @@ static void test_the_expression_of_a_plt_is_known(void **state)
 	}
 }
 
-static void test_almost_plt_expression_is_fallback(void **state)
+static void test_near_plt_expressions_are_fallback(void **state)
 {
 	static const uint8_t plt[] = { DW_CFA_def_cfa_expression,
 				       11,
@@ -157,17 +157,17 @@ static void test_almost_plt_expression_is_fallback(void **state)
 	struct around around = { 0 };
 
 	assert_cfa(only(run(&around, plt, sizeof(plt))), UNWIND_CFA_PLT, 8);
-	/* Any operation, or the number that is added to rip, is another. */
+	/* Changing any operation, or the number added to rip, makes it unknown. */
 	for (size_t i = 2; i < sizeof(plt); i++) {
 		uint8_t other[sizeof(plt)];
 
-		if (i == 3) /* the offset from rsp may be any */
+		if (i == 3) /* any offset from rsp is allowed */
 			continue;
 		memcpy(other, plt, sizeof(plt));
 		other[i] ^= 0x40;
 		assert_int_equal(only(run(&around, other, sizeof(plt))).cfa, UNWIND_CFA_FALLBACK);
 	}
-	/* One operation too few, one too many, and a limit that no byte of a stub reaches. */
+	/* One operation too few, one too many, and a limit beyond any byte of a stub. */
 	assert_int_equal(only(RUN(DW_CFA_def_cfa_expression, 10, 0x77, 8, 0x80, 0, DW_OP_lit15,
 				  DW_OP_and, DW_OP_lit11, DW_OP_ge, DW_OP_lit3, DW_OP_shl))
 				 .cfa,
@@ -182,13 +182,13 @@ static void test_almost_plt_expression_is_fallback(void **state)
 			 DW_OP_lit16, DW_OP_ge, DW_OP_lit3, DW_OP_shl, DW_OP_plus))
 			.cfa,
 		UNWIND_CFA_FALLBACK);
-	/* The offset of rip, with a sign and of many bytes, is still nothing. */
+	/* rip's offset of zero in a longer encoding is still zero. */
 	assert_cfa(only(RUN(DW_CFA_def_cfa_expression, 12, 0x77, 0x90, 1, 0x80, 0, DW_OP_lit15,
 			    DW_OP_and, DW_OP_lit11, DW_OP_ge, DW_OP_lit3, DW_OP_shl, DW_OP_plus)),
 		   UNWIND_CFA_PLT, 144);
 }
 
-static void test_a_cfa_that_was_put_away_is_loaded(void **state)
+static void test_a_saved_cfa_is_loaded(void **state)
 {
 	struct unwind_rule rule = only(RUN(DW_CFA_def_cfa_expression, 3, 0x76, 0x78, DW_OP_deref));
 
@@ -218,7 +218,7 @@ static void test_any_other_expression_of_a_cfa_is_fallback(void **state)
 		{ { 0x77, 8, DW_OP_deref, DW_OP_plus_uconst, 0x80 }, 5 },
 		{ { 0x77, 8, DW_OP_deref, DW_OP_plus_uconst, 8, DW_OP_nop }, 6 },
 		{ { 0x77, 8, DW_OP_deref, DW_OP_lit8, DW_OP_plus }, 5 },
-		/* An addend or an offset of more than 31 bits. */
+		/* An addend or offset of more than 31 bits. */
 		{ { 0x77, 8, DW_OP_deref, DW_OP_plus_uconst, 0x80, 0x80, 0x80, 0x80, 8 }, 9 },
 		{ { 0x77, 0x80, 0x80, 0x80, 0x80, 8, DW_OP_deref }, 7 },
 	};
@@ -233,7 +233,7 @@ static void test_any_other_expression_of_a_cfa_is_fallback(void **state)
 	}
 }
 
-/* Compilers write none for aarch64, so none is read. */
+/* Compilers emit none for aarch64, so none is supported. */
 static void test_aarch64_cfa_expressions_are_fallback(void **state)
 {
 	assert_int_equal(
@@ -247,15 +247,15 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_adjusting_an_expression_cfa_is_fallback),
-		cmocka_unit_test(test_what_is_computed_and_not_loaded_is_fallback),
+		cmocka_unit_test(test_computed_values_are_fallback),
 		cmocka_unit_test(test_the_word_at_a_register_plus_a_number_is_known),
 		cmocka_unit_test(test_other_register_expressions_are_fallback),
 		cmocka_unit_test(test_a_signal_frame_loads_all_from_the_stack),
 		cmocka_unit_test(test_signal_frame_with_another_sp_is_fallback),
 		cmocka_unit_test(test_a_signal_frame_is_flagged_in_each_row),
 		cmocka_unit_test(test_the_expression_of_a_plt_is_known),
-		cmocka_unit_test(test_almost_plt_expression_is_fallback),
-		cmocka_unit_test(test_a_cfa_that_was_put_away_is_loaded),
+		cmocka_unit_test(test_near_plt_expressions_are_fallback),
+		cmocka_unit_test(test_a_saved_cfa_is_loaded),
 		cmocka_unit_test(test_any_other_expression_of_a_cfa_is_fallback),
 		cmocka_unit_test(test_aarch64_cfa_expressions_are_fallback),
 	};

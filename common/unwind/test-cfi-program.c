@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Each instruction by itself: what it makes of the rules, and from which address on. */
+/* CFI programs, instruction by instruction: the rules they produce, and from which address on. */
 #include "common/unwind/test-cfi-run.h"
 
 static void test_without_instructions_the_common_ones_hold(void **state)
@@ -8,7 +8,7 @@ static void test_without_instructions_the_common_ones_hold(void **state)
 	assert_initial(only(RUN(DW_CFA_nop, DW_CFA_nop)));
 }
 
-static void test_without_any_cfa_nothing_is_known(void **state)
+static void test_without_a_cfa_the_rule_is_fallback(void **state)
 {
 	struct around around = { .common = { .augmentation = "" } };
 
@@ -17,7 +17,7 @@ static void test_without_any_cfa_nothing_is_known(void **state)
 	assert_int_equal(only(RUN_IN(&around, DW_CFA_nop)).cfa, UNWIND_CFA_FALLBACK);
 }
 
-/* On x86-64 it is on the stack, but where, if nobody says so? On aarch64 it is in x30. */
+/* On x86-64 it is on the stack at an unspecified place; on aarch64 it is in x30. */
 static void test_the_default_return_address_rule_is_known(void **state)
 {
 	struct around around = { .common = { .augmentation = "", PROGRAM(0x0c, RSP, 8) } };
@@ -26,7 +26,7 @@ static void test_the_default_return_address_rule_is_known(void **state)
 	assert_return_address(only(RUN_AARCH64(DW_CFA_nop)), UNWIND_VALUE_SAME, 0);
 }
 
-/* Only then is it in x30; of other registers nothing is known. */
+/* Valid in x30 only; other registers are not tracked. */
 static void test_a_return_address_in_a_register_is_kept_apart(void **state)
 {
 	struct around around = {
@@ -73,7 +73,7 @@ static void test_an_advance_by_nothing_makes_no_row(void **state)
 	assert_cfa(only(RUN(0x40, 0x0e, 16, DW_CFA_advance_loc1, 0, 0x0e, 24)), UNWIND_CFA_SP, 24);
 }
 
-/* What is said of places behind the code is said of other code. */
+/* Rows past the end of the FDE's code would describe other code. */
 static void test_rows_end_where_the_code_ends(void **state)
 {
 	struct around around = { .length = 0x10 };
@@ -84,7 +84,7 @@ static void test_rows_end_where_the_code_ends(void **state)
 	assert_int_equal(RUN_IN(&around, 0x4f, 0x0e, 16).n, 2);
 }
 
-static void test_a_place_can_be_set(void **state)
+static void test_a_location_can_be_set(void **state)
 {
 	static const uint64_t expected[][2] = { { 0, 8 }, { 0x10203, 16 } };
 	struct rows rows = RUN(DW_CFA_set_loc, 0x03, 0x22, 0x01, 0, 0, 0, 0, 0, 0x0e, 16);
@@ -92,8 +92,8 @@ static void test_a_place_can_be_set(void **state)
 	assert_places(&rows, expected, 2);
 }
 
-/* As addresses are encoded in this section: here relative to the place itself. */
-static void test_a_place_is_set_in_the_encoding_of_addresses(void **state)
+/* Encoded like the section's other addresses: here relative to the operand itself. */
+static void test_set_loc_uses_the_address_encoding(void **state)
 {
 	enum { SIZE_OF_COMMON = 4 + 4 + 1 + 3 + 3 + 2 + 3, SIZE_BEFORE = 4 + 4 + 8 + 1 + 1 };
 	struct around around = { .address = START - SIZE_OF_COMMON - SIZE_BEFORE };
@@ -107,13 +107,13 @@ static void test_a_place_is_set_in_the_encoding_of_addresses(void **state)
 	assert_places(&rows, expected, 2);
 }
 
-static void test_a_place_that_goes_back_is_fallback(void **state)
+static void test_a_decreasing_location_is_fallback(void **state)
 {
 	assert_fallback_from(RUN(0x50, 0x0e, 16, DW_CFA_set_loc, 0x0f, 0x20, 0, 0, 0, 0, 0, 0), 16);
 	assert_fallback_from(RUN(DW_CFA_set_loc, 0, 0, 0, 0, 0, 0, 0, 0), 0);
 }
 
-/* A factor so large that the place wraps around. */
+/* A factor so large that the location wraps around. */
 static void test_an_advance_that_wraps_is_fallback(void **state)
 {
 	struct around around = { .common = x86_64 };
@@ -157,7 +157,7 @@ static void test_a_cfa_changes_its_register_or_its_offset(void **state)
 	assert_cfa(only(RUN(DW_CFA_def_cfa_offset_sf, 3)), UNWIND_CFA_SP, -24);
 }
 
-/* Nothing may be left of a register or an addend: rules are compared byte by byte. */
+/* No register or addend may be left over: rules are compared byte by byte. */
 static void test_a_rule_holds_nothing_of_the_one_before_it(void **state)
 {
 	struct unwind_rule plain = only(RUN(DW_CFA_def_cfa, RSP, 8));
@@ -183,7 +183,7 @@ static void test_unnameable_registers_are_fallback(void **state)
 	assert_int_equal(only(RUN(DW_CFA_def_cfa, 0x80, 2, 8)).cfa, UNWIND_CFA_FALLBACK);
 	assert_int_equal(only(RUN(DW_CFA_def_cfa_register, 0x87, 2)).cfa, UNWIND_CFA_FALLBACK);
 	assert_int_equal(only(RUN(DW_CFA_def_cfa, 0xff, 1, 8)).cfa, UNWIND_CFA_REGISTER);
-	/* Some other register, of which nobody asks: not one of ours, whatever its low bits. */
+	/* Untracked registers whose low bits equal those of tracked ones. */
 	assert_initial(only(RUN(DW_CFA_undefined, 0x90, 2, DW_CFA_undefined, 0x86, 2,
 				DW_CFA_undefined, 0x87, 2)));
 }
@@ -200,7 +200,7 @@ static void test_registers_are_saved_at_an_offset_from_the_cfa(void **state)
 	assert_fp(only(RUN_AARCH64(DW_CFA_offset | X29, 2)), UNWIND_VALUE_AT_CFA, -16);
 }
 
-static void test_of_other_registers_nothing_is_kept(void **state)
+static void test_other_registers_are_not_tracked(void **state)
 {
 	assert_initial(
 		only(RUN(DW_CFA_offset | RBX, 2, DW_CFA_offset_extended, 12, 3, DW_CFA_undefined,
@@ -226,7 +226,7 @@ static void test_restore_takes_the_rule_of_the_cie(void **state)
 			      UNWIND_VALUE_SAME, 0);
 }
 
-/* There is nothing yet that it could go back to. */
+/* A CIE has no initial rules to restore. */
 static void test_a_common_part_that_restores_is_fallback(void **state)
 {
 	struct around around = { .common = {
@@ -253,7 +253,7 @@ static void test_registers_are_undefined_same_or_moved(void **state)
 			      UNWIND_VALUE_SAME, 0);
 }
 
-/* The CFA is the caller's stack pointer: whatever else is said of it cannot be followed. */
+/* The CFA is the caller's stack pointer; any other rule for it is unsupported. */
 static void test_an_sp_other_than_the_cfa_is_fallback(void **state)
 {
 	assert_fallback_from(RUN(0x44, DW_CFA_undefined, RSP), 4);
@@ -298,7 +298,7 @@ static void test_remember_state_includes_the_sp(void **state)
 	assert_initial(rows.list[1].rule);
 }
 
-static void test_a_state_that_nobody_remembered_is_fallback(void **state)
+static void test_restore_without_remember_is_fallback(void **state)
 {
 	assert_fallback_from(RUN(0x44, DW_CFA_restore_state, 0x44, 0x0e, 16), 4);
 	assert_fallback_from(
@@ -328,7 +328,7 @@ static void test_the_size_of_arguments_changes_nothing(void **state)
 	assert_initial(only(RUN(DW_CFA_GNU_args_size, 0x90, 1)));
 }
 
-/* A signed return address has the same low bits; 0x2d means another thing elsewhere. */
+/* Signing keeps an address's low bits; on other machines 0x2d is another instruction. */
 static void test_only_aarch64_accepts_signed_return_addresses(void **state)
 {
 	struct rows rows = RUN_AARCH64(0x41, DW_CFA_AARCH64_negate_ra_state, 0x0e, 16, 0x41, 0x2c,
@@ -352,7 +352,7 @@ static void test_fallback_from_an_unknown_instruction_on(void **state)
 	}
 }
 
-/* Some instructions cut before their last byte. */
+/* Instructions truncated before their last byte. */
 static void test_a_cut_instruction_is_fallback_from_there_on(void **state)
 {
 	static const uint8_t cut[][4] = {
@@ -391,8 +391,8 @@ static void test_a_cut_instruction_is_fallback_from_there_on(void **state)
 	}
 }
 
-/* Its place is not known, so it must not move there. */
-static void test_a_cut_place_is_not_gone_to(void **state)
+/* The target is incomplete, so the location must not move there. */
+static void test_a_truncated_location_is_not_used(void **state)
 {
 	struct around around = { .address = START - 20 };
 
@@ -404,7 +404,7 @@ static void test_a_cut_place_is_not_gone_to(void **state)
 
 static void test_offsets_of_more_than_32_bits_are_fallback(void **state)
 {
-	/* 2^31, and the first that fits. */
+	/* 2^31, and the largest that fits. */
 	assert_int_equal(only(RUN(DW_CFA_def_cfa, RSP, 0x80, 0x80, 0x80, 0x80, 8)).cfa,
 			 UNWIND_CFA_FALLBACK);
 	assert_cfa(only(RUN(DW_CFA_def_cfa, RSP, 0xff, 0xff, 0xff, 0xff, 7)), UNWIND_CFA_SP,
@@ -424,12 +424,12 @@ static void test_offsets_of_more_than_32_bits_are_fallback(void **state)
 			 UNWIND_VALUE_FALLBACK);
 	assert_int_equal(only(RUN(DW_CFA_expression, RBP, 6, 0x77, 0x80, 0x80, 0x80, 0x80, 8)).fp,
 			 UNWIND_VALUE_FALLBACK);
-	/* A stack pointer that is far away is not where the CFA is. */
+	/* A stack pointer rule at a distant offset is not the CFA. */
 	assert_int_equal(only(RUN(DW_CFA_offset | RSP, 0x80, 0x80, 0x80, 0x80, 4)).cfa,
 			 UNWIND_CFA_FALLBACK);
 }
 
-/* The CFA is known again as soon as its offset is. */
+/* The CFA is known again once a valid offset is set. */
 static void test_a_fitting_offset_ends_the_fallback(void **state)
 {
 	assert_cfa(only(RUN(DW_CFA_def_cfa_offset, 0x80, 0x80, 0x80, 0x80, 8, DW_CFA_def_cfa, RSP,
@@ -437,7 +437,7 @@ static void test_a_fitting_offset_ends_the_fallback(void **state)
 		   UNWIND_CFA_SP, 16);
 }
 
-/* The lowest number there is has no negative: the sum of what is said must not depend on it. */
+/* INT64_MIN has no negation; the result must not depend on overflow. */
 static void test_the_lowest_offset_can_be_negated(void **state)
 {
 	struct around around = { .common = x86_64 };
@@ -449,7 +449,7 @@ static void test_the_lowest_offset_can_be_negated(void **state)
 			 UNWIND_VALUE_FALLBACK);
 }
 
-/* It is about no code, so that it cannot say where in the code something begins. */
+/* A CIE covers no code, so it must not advance. */
 static void test_a_common_part_that_advances_is_fallback(void **state)
 {
 	struct around around = { .common = { .augmentation = "",
@@ -468,19 +468,19 @@ static void test_a_common_part_that_cannot_be_run_is_fallback(void **state)
 	assert_fallback_from(RUN_IN(&around, 0x44, 0x0e, 16), 0);
 }
 
-static void test_whoever_takes_the_rows_can_end_the_run(void **state)
+static void test_the_row_callback_can_stop_the_run(void **state)
 {
 	struct around around = { .n_rows_max = 2, .outcome = -ENOSPC };
 	struct rows rows =
 		RUN_IN(&around, 0x41, 0x0e, 16, 0x41, 0x0e, 24, 0x41, 0x0e, 32, 0x41, 0x0e, 40);
 
 	assert_int_equal(rows.n, 2);
-	around.n_rows_max = 4; /* all but the last one, which holds up to the end */
+	around.n_rows_max = 4; /* all but the last row, which holds up to the end */
 	rows = RUN_IN(&around, 0x41, 0x0e, 16, 0x41, 0x0e, 24, 0x41, 0x0e, 32, 0x41, 0x0e, 40);
 	assert_int_equal(rows.n, 4);
 }
 
-/* Whatever the bytes are, each of the places of its code has a rule, and run() looks at them. */
+/* For any bytes each location of the code has a rule; run() checks them. */
 static void test_flipped_bits_leave_rows_in_order(void **state)
 {
 	uint8_t program[] = { 0x44,
@@ -537,42 +537,42 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_without_instructions_the_common_ones_hold),
-		cmocka_unit_test(test_without_any_cfa_nothing_is_known),
+		cmocka_unit_test(test_without_a_cfa_the_rule_is_fallback),
 		cmocka_unit_test(test_the_default_return_address_rule_is_known),
 		cmocka_unit_test(test_a_return_address_in_a_register_is_kept_apart),
 		cmocka_unit_test(test_advances_of_all_sizes_count_from_each_other),
 		cmocka_unit_test(test_advances_count_in_units_of_the_code_factor),
 		cmocka_unit_test(test_an_advance_by_nothing_makes_no_row),
 		cmocka_unit_test(test_rows_end_where_the_code_ends),
-		cmocka_unit_test(test_a_place_can_be_set),
-		cmocka_unit_test(test_a_place_is_set_in_the_encoding_of_addresses),
-		cmocka_unit_test(test_a_place_that_goes_back_is_fallback),
+		cmocka_unit_test(test_a_location_can_be_set),
+		cmocka_unit_test(test_set_loc_uses_the_address_encoding),
+		cmocka_unit_test(test_a_decreasing_location_is_fallback),
 		cmocka_unit_test(test_an_advance_that_wraps_is_fallback),
 		cmocka_unit_test(test_a_cfa_is_a_register_and_an_offset),
 		cmocka_unit_test(test_a_cfa_changes_its_register_or_its_offset),
 		cmocka_unit_test(test_a_rule_holds_nothing_of_the_one_before_it),
 		cmocka_unit_test(test_unnameable_registers_are_fallback),
 		cmocka_unit_test(test_registers_are_saved_at_an_offset_from_the_cfa),
-		cmocka_unit_test(test_of_other_registers_nothing_is_kept),
+		cmocka_unit_test(test_other_registers_are_not_tracked),
 		cmocka_unit_test(test_restore_takes_the_rule_of_the_cie),
 		cmocka_unit_test(test_a_common_part_that_restores_is_fallback),
 		cmocka_unit_test(test_registers_are_undefined_same_or_moved),
 		cmocka_unit_test(test_an_sp_other_than_the_cfa_is_fallback),
 		cmocka_unit_test(test_states_are_remembered_within_each_other),
 		cmocka_unit_test(test_remember_state_includes_the_sp),
-		cmocka_unit_test(test_a_state_that_nobody_remembered_is_fallback),
+		cmocka_unit_test(test_restore_without_remember_is_fallback),
 		cmocka_unit_test(test_states_deeper_than_the_limit_are_fallback),
 		cmocka_unit_test(test_the_size_of_arguments_changes_nothing),
 		cmocka_unit_test(test_only_aarch64_accepts_signed_return_addresses),
 		cmocka_unit_test(test_fallback_from_an_unknown_instruction_on),
 		cmocka_unit_test(test_a_cut_instruction_is_fallback_from_there_on),
-		cmocka_unit_test(test_a_cut_place_is_not_gone_to),
+		cmocka_unit_test(test_a_truncated_location_is_not_used),
 		cmocka_unit_test(test_offsets_of_more_than_32_bits_are_fallback),
 		cmocka_unit_test(test_a_fitting_offset_ends_the_fallback),
 		cmocka_unit_test(test_the_lowest_offset_can_be_negated),
 		cmocka_unit_test(test_a_common_part_that_advances_is_fallback),
 		cmocka_unit_test(test_a_common_part_that_cannot_be_run_is_fallback),
-		cmocka_unit_test(test_whoever_takes_the_rows_can_end_the_run),
+		cmocka_unit_test(test_the_row_callback_can_stop_the_run),
 		cmocka_unit_test(test_flipped_bits_leave_rows_in_order),
 	};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Programs of call frame information, each run by itself, and what its rows should be. */
+/* For tests: runs single CFI programs and checks their rows. */
 #pragma once
 
 #include <errno.h>
@@ -15,7 +15,7 @@ enum {
 	START = 0x2000,
 	LENGTH = 0x20000,
 	ROWS_MAX = 80,
-	/* DWARF's numbers: of x86-64, … */
+	/* DWARF register numbers of x86-64, … */
 	RBX = 3,
 	RBP = 6,
 	RSP = 7,
@@ -48,7 +48,7 @@ static inline int add_row(uint64_t address, const struct unwind_rule *rule, void
 	return 0;
 }
 
-/* What is about each program: 0 means the usual. */
+/* Context of a program; 0 stands for the usual. */
 struct around {
 	const struct unwind_arch *arch;
 	struct made_common common;
@@ -58,15 +58,15 @@ struct around {
 	int outcome;
 };
 
-/* As compilers begin on x86-64: the CFA is rsp + 8, the return address just below. */
+/* Initial rules of x86-64 compilers: CFA = rsp + 8, return address just below it. */
 static const struct made_common x86_64 = { .augmentation = "", PROGRAM(0x0c, RSP, 8, 0x90, 1) };
 
-/* The same on aarch64: the CFA is sp. */
+/* The same on aarch64: CFA = sp. */
 static const struct made_common aarch64 = {
 	.augmentation = "", .code_factor = 4, .return_address = X30, PROGRAM(0x0c, SP, 0)
 };
 
-/* Runs a program as that of an FDE. */
+/* Runs a program as an FDE's. */
 static inline struct rows run(const struct around *around, const void *program, size_t size)
 {
 	static const uint8_t no_augmentation[] = { 0 }; /* its size */
@@ -107,7 +107,7 @@ static inline struct rows run(const struct around *around, const void *program, 
 #define RUN(...) RUN_IN(&(struct around){ 0 }, __VA_ARGS__)
 #define RUN_AARCH64(...) RUN_IN(&(struct around){ .arch = &unwind_aarch64 }, __VA_ARGS__)
 
-/* The one rule of a program that does not advance. */
+/* The only rule of a program that does not advance. */
 static inline struct unwind_rule only(struct rows rows)
 {
 	assert_int_equal(rows.n, 1);
@@ -134,7 +134,7 @@ static inline void assert_fp(struct unwind_rule rule, enum unwind_value value, i
 	assert_int_equal(rule.fp_offset, offset);
 }
 
-/* What the CIE says, and nothing else. */
+/* The CIE's rules, unchanged. */
 static inline void assert_initial(struct unwind_rule rule)
 {
 	assert_cfa(rule, UNWIND_CFA_SP, 8);
@@ -143,7 +143,7 @@ static inline void assert_initial(struct unwind_rule rule)
 	assert_int_equal(rule.flags, 0);
 }
 
-/* One row a place, in this order, with a CFA of rsp + offset. */
+/* One row per location, in this order, with CFA = rsp + offset. */
 static inline void assert_places(const struct rows *rows, const uint64_t (*expected)[2], size_t n)
 {
 	assert_int_equal(rows->n, n);
@@ -153,7 +153,7 @@ static inline void assert_places(const struct rows *rows, const uint64_t (*expec
 	}
 }
 
-/* What was before holds up to `n` bytes behind the start, and is FALLBACK from there on. */
+/* The initial rule holds for the first `n` bytes, and FALLBACK from there on. */
 static inline void assert_fallback_from(struct rows rows, uint64_t n)
 {
 	assert_int_equal(rows.n, n ? 2 : 1);

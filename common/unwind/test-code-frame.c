@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Functions instruction by instruction, as compilers make them, and the frame at each of them. */
+/* Typical compiled functions, and the frame at each of their instructions. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -56,8 +56,7 @@ static enum code_frame find(const struct function *function, size_t offset, bool
 	return unwind_x86_64.find_frame(&place, &rule);
 }
 
-/* The instruction at an offset has a rule: the CFA, and where from it the frame pointer was saved.
- */
+/* Checks the rule at an offset: CFA, and where the frame pointer is saved relative to it. */
 static void check(const struct function *function, size_t offset, enum unwind_cfa cfa,
 		  int32_t cfa_offset, int32_t fp_offset)
 {
@@ -110,15 +109,15 @@ static void test_code_that_keeps_no_frame_pointer(void **state)
 	check(&leaf, 2, UNWIND_CFA_SP, 8, SAME);
 }
 
-/* Before it is set up, the frame pointer is the caller's. */
-static void test_in_front_of_a_late_setup_nothing_is_known(void **state)
+/* Until rbp is set up it is the caller's. */
+static void test_before_a_late_setup_no_frame_is_found(void **state)
 {
 	assert_int_equal(find(&late_pointer, 1, true), CODE_FRAME_NONE);
 	assert_int_equal(find(&late_pointer, 2, true), CODE_FRAME_NONE);
 }
 
-/* It has many entries, and who keeps the frame pointer is not seen at the first. */
-static void test_large_code_is_no_function(void **state)
+/* Such code has many entries; the first does not show where the frame pointer is kept. */
+static void test_oversized_code_is_not_a_function(void **state)
 {
 	const struct code_place place = {
 		.size = CODE_FRAME_FUNCTION_MAX + 1,
@@ -135,8 +134,8 @@ static void test_a_place_within_an_instruction_is_none(void **state)
 	assert_int_equal(find(&with_pointer, 2, false), CODE_FRAME_UNKNOWN);
 }
 
-/* What is cut anywhere is not read beyond. */
-static void test_code_that_ends_early(void **state)
+/* Truncated anywhere, code must not be read past its end. */
+static void test_truncated_code_is_not_read_past(void **state)
 {
 	const struct function *functions[] = { &with_pointer, &without_pointer, &late_pointer };
 
@@ -159,9 +158,8 @@ static void test_code_that_ends_early(void **state)
 		}
 }
 
-/* Bytes of anything, mostly such as instructions have: what is read is theirs, and a rule is whole.
- */
-static void test_code_that_is_none(void **state)
+/* Random, mostly common instruction bytes: no read outside of them, only complete rules. */
+static void test_random_bytes_are_harmless(void **state)
 {
 	static const uint8_t often[] = {
 		0x55, 0x48, 0x89, 0x8b, 0xe5, 0xec, 0x83, 0x81, 0xc4, 0x5d,
@@ -195,11 +193,11 @@ int main(void)
 		cmocka_unit_test(test_the_frame_pointer_holds_after_the_prologue),
 		cmocka_unit_test(test_an_epilogue_with_a_frame_pointer),
 		cmocka_unit_test(test_code_that_keeps_no_frame_pointer),
-		cmocka_unit_test(test_in_front_of_a_late_setup_nothing_is_known),
-		cmocka_unit_test(test_large_code_is_no_function),
+		cmocka_unit_test(test_before_a_late_setup_no_frame_is_found),
+		cmocka_unit_test(test_oversized_code_is_not_a_function),
 		cmocka_unit_test(test_a_place_within_an_instruction_is_none),
-		cmocka_unit_test(test_code_that_ends_early),
-		cmocka_unit_test(test_code_that_is_none),
+		cmocka_unit_test(test_truncated_code_is_not_read_past),
+		cmocka_unit_test(test_random_bytes_are_harmless),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

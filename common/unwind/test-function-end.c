@@ -15,7 +15,7 @@
 	})
 #define IS_WITHIN(...) IS_WITHIN_AT(1, __VA_ARGS__)
 
-/* musl's setjmp(), and behind it, after a nop, what returns from a signal's handler. */
+/* musl's setjmp() is followed by a nop and the code that returns from a signal handler. */
 static void test_padding_behind_a_return_is_an_end(void **state)
 {
 	assert_true(IS_WITHIN(0x31, 0xc0, 0xc3, 0x90));
@@ -25,7 +25,7 @@ static void test_padding_behind_a_return_is_an_end(void **state)
 	assert_true(IS_WITHIN(0x31, 0xc0, 0xc3, 0x66, 0x2e, 0x0f, 0x1f, 0x84));
 }
 
-static void test_a_return_in_the_midst_is_none(void **state)
+static void test_a_return_within_code_is_no_end(void **state)
 {
 	assert_false(IS_WITHIN(0x31, 0xc0, 0xc3, 0x48, 0x89, 0xf8, 0xc3));
 	assert_false(IS_WITHIN(0x90, 0x90, 0x31, 0xc0));
@@ -43,17 +43,17 @@ static void test_an_aligned_address_behind_a_return_is_an_end(void **state)
 	assert_true(IS_WITHIN_AT(0x100d, 0x74, 0x02, 0xc3, 0x50));
 }
 
-static void test_padding_behind_what_does_not_go_on_is_an_end(void **state)
+static void test_padding_after_a_noreturn_insn_is_an_end(void **state)
 {
 	assert_true(IS_WITHIN(0x0f, 0x0b, 0x90));	   /* ud2 */
 	assert_true(IS_WITHIN(0xf4, 0x66, 0x90));	   /* hlt */
 	assert_true(IS_WITHIN(0xff, 0xe0, 0xcc));	   /* jmp *%rax */
 	assert_true(IS_WITHIN(0xe9, 0, 0x10, 0, 0, 0x90)); /* jmp, far ahead */
-	assert_true(IS_WITHIN(0x90, 0xeb, 0xf0, 0x90));	   /* and back, behind the beginning */
+	assert_true(IS_WITHIN(0x90, 0xeb, 0xf0, 0x90));	   /* and backwards, to before the start */
 	assert_false(IS_WITHIN(0xff, 0xd0, 0xcc));	   /* call *%rax */
 }
 
-static void test_a_jump_within_is_none(void **state)
+static void test_a_jump_within_the_function_is_no_end(void **state)
 {
 	assert_false(IS_WITHIN(0xeb, 0x01, 0x90, 0x48));
 	assert_false(IS_WITHIN(0xe9, 0x01, 0, 0, 0, 0x90, 0x48));
@@ -67,10 +67,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_padding_behind_a_return_is_an_end),
-		cmocka_unit_test(test_a_return_in_the_midst_is_none),
+		cmocka_unit_test(test_a_return_within_code_is_no_end),
 		cmocka_unit_test(test_an_aligned_address_behind_a_return_is_an_end),
-		cmocka_unit_test(test_padding_behind_what_does_not_go_on_is_an_end),
-		cmocka_unit_test(test_a_jump_within_is_none),
+		cmocka_unit_test(test_padding_after_a_noreturn_insn_is_an_end),
+		cmocka_unit_test(test_a_jump_within_the_function_is_no_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

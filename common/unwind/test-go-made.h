@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A .gopclntab made by hand: three functions, and their depths of the stack. */
+/* For tests: a hand-made .gopclntab with three functions and their stack depths. */
 #pragma once
 
 #include <stdint.h>
@@ -34,7 +34,7 @@ static inline struct go_made go_made(uint32_t magic)
 {
 	static const char names[] = "\0main.f\0runtime.goexit\0gogo";
 	static const uint8_t stacks[] = {
-		0,				  /* no table begins with the first byte */
+		0,				  /* a table never begins at offset 0 */
 		0x02, 4,  0x10, 0x1c, 0x0f, 2, 0, /* 0 up to +4, 8 up to +0x20, 0 up to +0x22 */
 		0x02, 16, 0,			  /* 0 up to +16 */
 	};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Tables of Go programs, made by hand; and the rules that come of them. */
+/* Hand-made Go tables and the rules made from them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -77,7 +77,7 @@ static void test_the_text_start_may_be_in_moduledata(void **state)
 	assert_int_equal(table.text, 0x5000);
 }
 
-/* Reads what there is; a sanitizer sees whoever leaves the bytes. */
+/* Reads everything, so that sanitizers detect reads outside of the bytes. */
 static void read_all(const uint8_t *bytes, size_t size)
 {
 	struct go_pclntab table;
@@ -125,7 +125,7 @@ static int cfa_at(const struct unwind_table *table, uint64_t offset)
 	return rule ? rule->cfa_offset : -1;
 }
 
-static void test_rules_come_of_the_depths(void **state)
+static void test_rules_follow_the_stack_depths(void **state)
 {
 	const struct unwind_segment segment = { 0x1000, 0x1000, GO_MADE_TEXT };
 	const struct go_made made = go_made(GO_MADE_1_20);
@@ -161,7 +161,7 @@ int main(void)
 		cmocka_unit_test(test_the_text_start_may_be_in_moduledata),
 		cmocka_unit_test(test_every_truncation_is_read_or_refused),
 		cmocka_unit_test(test_every_flipped_bit_is_read_or_refused),
-		cmocka_unit_test(test_rules_come_of_the_depths),
+		cmocka_unit_test(test_rules_follow_the_stack_depths),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A cache in a directory of the test's own, and a table whose bytes are made up. */
+/* A table cache in the test's own directory, and a table of made-up rules. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -23,10 +23,10 @@
 #include "common/unwind/table-cache.h"
 
 enum {
-	ROWS = 20000, /* of one page: more than TABLE_CACHE_LEAST bytes */
+	ROWS = 20000, /* in one page: more than TABLE_CACHE_LEAST bytes */
 	RULES = 2,
 	NOBODY = 65534,
-	HEADER = 24 + sizeof(struct table_cache_key) + 16, /* bytes in a file before its table */
+	HEADER = 24 + sizeof(struct table_cache_key) + 16, /* in a file, before its table */
 };
 
 static char home[64];
@@ -36,7 +36,7 @@ static const struct table_cache_key key = {
 	.device = 1, .inode = 2, .size = 3, .build_id_size = 4
 };
 
-/* Rows whose rules take turns; `offset` tells this table from another one. */
+/* Rows alternate between rules; `offset` makes tables differ. */
 static struct unwind_table make_table(size_t n_rows, int32_t offset)
 {
 	const size_t size = sizeof(struct unwind_table_header) +
@@ -93,7 +93,7 @@ static void open_again(void)
 	table_cache_open(&cache);
 }
 
-/* The address of something in the test's own directory; valid until the next call. */
+/* The path of `name` in the test's directory, valid until the next call. */
 static const char *below(const char *name)
 {
 	static char path[128];
@@ -114,7 +114,7 @@ static size_t n_files(void)
 	return n;
 }
 
-/* The name of the only file. */
+/* The name of the only cache file. */
 static const char *only_file(void)
 {
 	static char name[NAME_MAX + 1];
@@ -133,7 +133,7 @@ static int save(void)
 	return table_cache_save(&cache, &key, &table);
 }
 
-/* 0: a table was loaded that says the same as ours. */
+/* Returns 0 if a table equal to ours was loaded. */
 static int load(const struct table_cache_key *wanted)
 {
 	struct cached_table_file file;
@@ -153,7 +153,7 @@ static int load(const struct table_cache_key *wanted)
 	return 0;
 }
 
-/* Whether anything is loaded, whatever it says. */
+/* Whether any table is loaded for the key. */
 static bool is_there(void)
 {
 	struct cached_table_file file;
@@ -165,16 +165,16 @@ static bool is_there(void)
 	return true;
 }
 
-static void test_what_was_saved_is_loaded(void **state)
+static void test_a_saved_table_is_loaded(void **state)
 {
 	assert_int_equal(save(), 0);
 	assert_int_equal(load(&key), 0);
-	open_again(); /* as the next program does */
+	open_again(); /* like another program */
 	assert_int_equal(load(&key), 0);
 	assert_int_equal(n_files(), 1);
 }
 
-static void test_what_was_not_saved_is_not_there(void **state)
+static void test_an_unsaved_table_is_not_found(void **state)
 {
 	assert_int_equal(load(&key), -ENOENT);
 }
@@ -201,7 +201,7 @@ static void test_files_are_for_their_owner_alone(void **state)
 	assert_int_equal(status.st_mode & 0777, 0600);
 }
 
-static void test_whatever_differs_in_a_key_finds_nothing(void **state)
+static void test_any_other_key_finds_nothing(void **state)
 {
 	assert_int_equal(save(), 0);
 	for (size_t i = 0; i < sizeof(key); i++) {
@@ -212,7 +212,7 @@ static void test_whatever_differs_in_a_key_finds_nothing(void **state)
 	}
 }
 
-/* Two keys whose files have the same name: what the file says counts. */
+/* Simulates two keys with the same file name: the key in the file decides. */
 static void test_a_file_of_another_key_is_ignored(void **state)
 {
 	struct table_cache_key other = { .inode = 99 };
@@ -257,7 +257,7 @@ static void test_a_file_with_one_damaged_byte_is_ignored(void **state)
 	flip(fd, HEADER + table.size - 1);
 	assert_false(is_there());
 	flip(fd, HEADER + table.size - 1);
-	assert_int_equal(load(&key), 0); /* nothing else was wrong with it */
+	assert_int_equal(load(&key), 0); /* the file is otherwise valid */
 }
 
 static void test_a_file_that_was_cut_is_ignored(void **state)
@@ -316,7 +316,7 @@ static void test_a_file_that_others_can_write_to_is_ignored(void **state)
 	assert_int_equal(fchmodat(cache.dir_fd, only_file(), 0602, 0), 0);
 	assert_false(is_there());
 	assert_int_equal(fchmodat(cache.dir_fd, only_file(), 0644, 0), 0);
-	assert_int_equal(load(&key), 0); /* to read it is no harm */
+	assert_int_equal(load(&key), 0); /* being readable is harmless */
 }
 
 static void test_a_writable_directory_is_no_cache(void **state)
@@ -329,7 +329,7 @@ static void test_a_writable_directory_is_no_cache(void **state)
 	assert_int_equal(cache.dir_fd, -1);
 }
 
-static void test_what_somebody_else_owns_is_not_believed(void **state)
+static void test_files_of_other_users_are_ignored(void **state)
 {
 	if (geteuid() != 0)
 		skip();
@@ -357,7 +357,7 @@ static void test_a_symlink_is_ignored_and_replaced(void **state)
 	assert_int_equal(load(&key), 0);
 }
 
-/* Whoever opened it to read would wait for a writer. */
+/* Opening it for reading would wait for a writer. */
 static void test_a_fifo_is_ignored_and_replaced(void **state)
 {
 	char name[64];
@@ -371,7 +371,7 @@ static void test_a_fifo_is_ignored_and_replaced(void **state)
 	assert_int_equal(load(&key), 0);
 }
 
-static void test_a_link_in_the_directorys_place_is_no_cache(void **state)
+static void test_a_symlinked_directory_is_no_cache(void **state)
 {
 	char elsewhere[128];
 
@@ -402,7 +402,7 @@ static void test_a_relative_xdg_cache_home_is_ignored(void **state)
 	assert_int_equal(access("relative", F_OK), -1);
 }
 
-/* Such a cache takes everything, and gives nothing. */
+/* Without a cache saving succeeds and loading finds nothing. */
 static void assert_no_cache(void)
 {
 	open_again();
@@ -420,7 +420,7 @@ static void test_without_a_home_there_is_no_cache(void **state)
 	assert_no_cache();
 }
 
-static void test_where_none_can_be_made_there_is_no_cache(void **state)
+static void test_an_unwritable_place_gives_no_cache(void **state)
 {
 	setenv("XDG_CACHE_HOME", "/proc/self", 1);
 	assert_no_cache();
@@ -430,20 +430,20 @@ static void test_where_none_can_be_made_there_is_no_cache(void **state)
 	assert_no_cache();
 }
 
-/* A home that is too long is not cut to that of somebody else. */
-static void test_a_home_that_is_too_long_is_none(void **state)
+/* An overlong HOME must not be cut to another directory's path. */
+static void test_an_overlong_home_is_ignored(void **state)
 {
 	static char path[8192];
 
 	memset(path, '/', sizeof(path) - 1);
-	memcpy(path + 4095 - strlen(home), home, strlen(home)); /* ends where a buffer would */
+	memcpy(path + 4095 - strlen(home), home, strlen(home)); /* at a likely buffer size */
 	unsetenv("XDG_CACHE_HOME");
 	setenv("HOME", path, 1);
 	open_again();
 	assert_int_equal(cache.dir_fd, -1);
 }
 
-/* Makes a file that was used at that second. */
+/* Makes a file last used at this time in seconds. */
 static void make_file(const char *name, time_t used)
 {
 	const struct timespec times[2] = { { .tv_sec = used }, { .tv_sec = used } };
@@ -468,14 +468,14 @@ static void make_files(size_t n)
 	}
 }
 
-static void test_as_many_files_as_there_may_be_stay(void **state)
+static void test_files_up_to_the_limit_are_kept(void **state)
 {
 	make_files(TABLE_CACHE_FILES_MAX);
 	open_again();
 	assert_int_equal(n_files(), TABLE_CACHE_FILES_MAX);
 }
 
-static void test_beyond_the_limit_those_unused_for_long_go(void **state)
+static void test_over_the_limit_the_oldest_are_removed(void **state)
 {
 	const size_t n = TABLE_CACHE_FILES_MAX + 1, n_left = TABLE_CACHE_FILES_MAX * 3 / 4;
 	char name[32];
@@ -489,7 +489,7 @@ static void test_beyond_the_limit_those_unused_for_long_go(void **state)
 	}
 }
 
-static void test_what_was_loaded_was_used(void **state)
+static void test_loading_counts_as_use(void **state)
 {
 	char name[64];
 
@@ -503,7 +503,7 @@ static void test_what_was_loaded_was_used(void **state)
 	assert_int_equal(load(&key), 0);
 }
 
-/* Of a program that died, perhaps with a PID like ours: a container's are always the same. */
+/* Left by a program that died, perhaps with our PID: in a container PIDs repeat. */
 static void test_a_leftover_of_our_pid_does_not_stop_a_save(void **state)
 {
 	char name[32];
@@ -514,16 +514,16 @@ static void test_a_leftover_of_our_pid_does_not_stop_a_save(void **state)
 	assert_int_equal(load(&key), 0);
 }
 
-static void test_what_stays_unfinished_goes(void **state)
+static void test_unfinished_files_are_removed(void **state)
 {
 	make_file(".1234", 1);
 	make_file(".5678", time(NULL));
 	open_again();
 	assert_false(has_file(".1234"));
-	assert_true(has_file(".5678")); /* somebody may still write it */
+	assert_true(has_file(".5678")); /* its writer may still be running */
 }
 
-/* Saves one of two tables again and again. */
+/* Saves the same table again and again. */
 static void save_often(const struct unwind_table *one)
 {
 	for (size_t i = 0; i < 100; i++)
@@ -532,8 +532,8 @@ static void save_often(const struct unwind_table *one)
 	_exit(0);
 }
 
-/* Whoever comes second replaces the first: a file is one of the two, and always whole. */
-static void test_two_who_save_at_once(void **state)
+/* The later save replaces the file, which is always one of the two tables and complete. */
+static void test_concurrent_saves_keep_the_file_complete(void **state)
 {
 	_cleanup_(unwind_table_deinit) struct unwind_table other = make_table(ROWS, 1000);
 	struct unwind_table loaded;
@@ -557,7 +557,7 @@ static void test_two_who_save_at_once(void **state)
 	assert_int_equal(n_files(), 1);
 }
 
-/* The key of an image in a file, which is closed again. */
+/* The key of the image in a file. */
 static struct table_cache_key key_of(int fd)
 {
 	struct table_cache_key of_file;
@@ -582,7 +582,7 @@ static int make_image(const char *path)
 	return fd;
 }
 
-/* Where the directory for temporary files is a tmpfs, or a container's. */
+/* The temporary directory may be a tmpfs or a container's. */
 static void skip_without_device(void)
 {
 	struct stat status;
@@ -622,7 +622,7 @@ static void test_another_time_or_size_makes_another_key(void **state)
 	assert_int_equal(futimens(fd, times), 0);
 	after = key_of(fd);
 	assert_int_not_equal(after.modified_ns, before.modified_ns);
-	/* The same mtime set again: only ctime tells, if its clock went on. */
+	/* With the mtime restored only ctime differs, once its clock has ticked. */
 	before = after;
 	assert_int_equal(fstat(fd, &status), 0);
 	do {
@@ -646,7 +646,7 @@ static void test_a_copy_is_another_image(void **state)
 	assert_int_not_equal(key_of(other).inode, before.inode);
 }
 
-/* Any user can mount one, and its device number is the next file system's when it has gone. */
+/* Any user can mount a tmpfs, and its device number is reused after it is unmounted. */
 static void test_an_image_on_tmpfs_has_no_key(void **state)
 {
 	_cleanup_fd_ int fd = make_image(NULL);
@@ -670,11 +670,11 @@ int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(test_what_was_saved_is_loaded),
-		TEST(test_what_was_not_saved_is_not_there),
+		TEST(test_a_saved_table_is_loaded),
+		TEST(test_an_unsaved_table_is_not_found),
 		TEST(test_a_small_table_is_not_kept),
 		TEST(test_files_are_for_their_owner_alone),
-		TEST(test_whatever_differs_in_a_key_finds_nothing),
+		TEST(test_any_other_key_finds_nothing),
 		TEST(test_a_file_of_another_key_is_ignored),
 		TEST(test_a_file_with_one_damaged_byte_is_ignored),
 		TEST(test_a_file_that_was_cut_is_ignored),
@@ -683,21 +683,21 @@ int main(void)
 		TEST(test_a_file_of_another_version_is_ignored),
 		TEST(test_a_file_that_others_can_write_to_is_ignored),
 		TEST(test_a_writable_directory_is_no_cache),
-		TEST(test_what_somebody_else_owns_is_not_believed),
+		TEST(test_files_of_other_users_are_ignored),
 		TEST(test_a_symlink_is_ignored_and_replaced),
 		TEST(test_a_fifo_is_ignored_and_replaced),
-		TEST(test_a_link_in_the_directorys_place_is_no_cache),
+		TEST(test_a_symlinked_directory_is_no_cache),
 		TEST(test_without_xdg_cache_home_it_is_below_home),
 		TEST(test_a_relative_xdg_cache_home_is_ignored),
 		TEST(test_without_a_home_there_is_no_cache),
-		TEST(test_where_none_can_be_made_there_is_no_cache),
-		TEST(test_a_home_that_is_too_long_is_none),
-		TEST(test_as_many_files_as_there_may_be_stay),
-		TEST(test_beyond_the_limit_those_unused_for_long_go),
-		TEST(test_what_was_loaded_was_used),
+		TEST(test_an_unwritable_place_gives_no_cache),
+		TEST(test_an_overlong_home_is_ignored),
+		TEST(test_files_up_to_the_limit_are_kept),
+		TEST(test_over_the_limit_the_oldest_are_removed),
+		TEST(test_loading_counts_as_use),
 		TEST(test_a_leftover_of_our_pid_does_not_stop_a_save),
-		TEST(test_what_stays_unfinished_goes),
-		TEST(test_two_who_save_at_once),
+		TEST(test_unfinished_files_are_removed),
+		TEST(test_concurrent_saves_keep_the_file_complete),
 		TEST(test_an_image_that_stays_has_the_same_key),
 		TEST(test_another_time_or_size_makes_another_key),
 		TEST(test_a_copy_is_another_image),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Tables compiled from sources made by hand, and what their places should say. */
+/* For tests: tables compiled from hand-made sources, and checks of their rules. */
 #pragma once
 
 #include "common/base/cleanup.h"
@@ -15,18 +15,18 @@
 enum {
 	RSP = 7,
 	NONE = -1,	/* no rule */
-	FALLBACK = -2,	/* a rule that says nothing */
+	FALLBACK = -2,	/* UNWIND_CFA_FALLBACK */
 	CODE = 1 << 20, /* size of the first segment */
 };
 
-/* What a table is made of. Its code is at address = offset if nobody says otherwise. */
+/* Sources of a table. Code is at address = offset unless set otherwise. */
 struct file {
 	struct made sections[2]; /* .eh_frame, .debug_frame */
 	struct unwind_segment segments[2];
 	size_t n_segments;
 	struct plt_code plts[2];
 	size_t n_plts;
-	struct unwind_code code; /* of 0 on; all zero: there is none */
+	struct unwind_code code; /* from offset 0 on; all zero: no code */
 };
 
 static inline void file_deinit(struct file *file)
@@ -43,7 +43,7 @@ static inline struct file file_new(void)
 		.n_segments = 1,
 	};
 
-	for (int i = EH; i <= DEBUG; i++) /* their common parts are at 0 */
+	for (int i = EH; i <= DEBUG; i++) /* CIEs are at offset 0 */
 		put_common(&file.sections[i],
 			   &(struct made_common){ .augmentation = "",
 						  PROGRAM(0x0c, RSP, 8, 0x90, 1) });
@@ -59,7 +59,7 @@ static inline void put_program(struct file *file, enum cfi_kind kind, uint64_t s
 									   .size = size });
 }
 
-/* Code whose CFA is rsp + `mark` (< 128), to tell it from other code. */
+/* Adds code whose CFA is rsp + `mark` (< 128), which identifies it. */
 static inline void put_code(struct file *file, enum cfi_kind kind, uint64_t start, uint64_t end,
 			    uint8_t mark)
 {
@@ -68,7 +68,7 @@ static inline void put_code(struct file *file, enum cfi_kind kind, uint64_t star
 	put_program(file, kind, start, end, program, sizeof(program));
 }
 
-/* Each page begins with a row, and no place has two. */
+/* Each page begins with a row, and rows of a page have different offsets. */
 static inline void assert_in_order(const struct unwind_table *table)
 {
 	for (uint32_t page = 0; page < table->header->n_pages; page++) {
@@ -112,7 +112,7 @@ static inline int mark_at(const struct unwind_table *table, uint64_t offset)
 	return rule->cfa == UNWIND_CFA_SP ? rule->cfa_offset : FALLBACK;
 }
 
-/* All of [from, to) has a mark: its ends and some of what is between. */
+/* Checks both ends of [from, to) and samples in between for a mark. */
 static inline void assert_marked(const struct unwind_table *table, uint64_t from, uint64_t to,
 				 int mark)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The judge: what libdw's interpreter says of the call frames of real files, of any architecture
- * that tables are made for, against what the tables compiled from them say. Both ways: a form where
- * libdw's operations are that form, FALLBACK where they are none, no rule where libdw knows none.
+ * Compares tables with libdw's interpretation of the call frames of real files, for any supported
+ * architecture, both ways: a rule where libdw's operations have a supported form, FALLBACK where
+ * they do not, no rule where libdw has none.
  *
- *	test-unwind-libdw FILE...
+ * test-unwind-libdw FILE...
  *
- * A file that is not there is skipped. Whatever the test is linked with is judged besides.
+ * Missing files are skipped. The libraries that this test is linked with are checked in addition.
  */
 #include <dwarf.h>
 #include <fcntl.h>
@@ -31,13 +31,13 @@
 
 enum {
 	FILES_MAX = 64,
-	ROWS_MAX = 20000, /* that are looked at; of a larger table every nth one */
+	ROWS_MAX = 20000, /* rows compared; of a larger table every nth one */
 	COMPLAINTS_MAX = 10,
-	GAP_MAX = 4096, /* bytes without a rule that are looked through … */
-	GAP_STEP = 16,	/* … for the beginnings of functions */
+	GAP_MAX = 4096, /* bytes without a rule that are searched, … */
+	GAP_STEP = 16,	/* … in steps, for beginnings of functions */
 };
 
-/* A file, its table, and libdw's view of it. */
+/* A file, its table, and libdw's data. */
 struct checked {
 	int fd;
 	struct elf_image image;
@@ -47,10 +47,10 @@ struct checked {
 	Dwarf *dwarf;
 	Dwarf_CFI *eh_frame, *debug_frame; /* either may be NULL */
 	size_t n_places, n_wrong;
-	size_t n_cfa[UNWIND_CFA_FALLBACK + 1], n_none; /* what the places had */
+	size_t n_cfa[UNWIND_CFA_FALLBACK + 1], n_none; /* rules compared, by kind of CFA */
 };
 
-/* elf_image_open() takes none but the host's; what a table needs is the same on all. */
+/* elf_image_open() accepts only the host's architecture; what a table needs is the same on all. */
 static void open_image(int fd, Elf *elf, struct elf_image *ret)
 {
 	size_t n;
@@ -73,7 +73,7 @@ static void open_image(int fd, Elf *elf, struct elf_image *ret)
 	}
 }
 
-/* Compiles a table of what libelf has open, as the unwinder does. */
+/* Compiles a table from libelf's view, as the unwinder does. */
 static void compile(int fd, Elf *elf, struct elf_image *image, struct unwind_bytes *bytes,
 		    struct unwind_table *ret)
 {
@@ -83,7 +83,7 @@ static void compile(int fd, Elf *elf, struct elf_image *image, struct unwind_byt
 	assert_int_equal(unwind_table_compile(&bytes->source, ret), 0);
 }
 
-/* libdw has an Elf for itself: sections that are compressed are changed in place. */
+/* libdw gets its own Elf, because it decompresses sections in place. */
 static void checked_init(struct checked *checked, int fd)
 {
 	*checked = (struct checked){ .fd = fd };
@@ -107,7 +107,7 @@ static void checked_deinit(struct checked *checked)
 	close(checked->fd);
 }
 
-/* An offset as what it is: 32 bits of a table's rule. false: they do not hold it. */
+/* Stores an offset in the 32 bits of a rule; false if it does not fit. */
 static bool take_offset(Dwarf_Word number, int32_t *ret)
 {
 	*ret = number;
@@ -127,7 +127,7 @@ static bool is_plt(const Dwarf_Op *ops, size_t n)
 	return ops[4].atom >= DW_OP_lit0 && ops[4].atom <= DW_OP_lit15;
 }
 
-/* The one form that libdw's operations for a CFA are, FALLBACK if none of them. */
+/* Converts libdw's CFA operations to the only form that they match, else FALLBACK. */
 static void check_cfa(const struct unwind_arch *arch, const Dwarf_Op *ops, size_t n,
 		      struct unwind_rule *rule)
 {
@@ -151,7 +151,7 @@ static void check_cfa(const struct unwind_arch *arch, const Dwarf_Op *ops, size_
 	}
 }
 
-/* The same of a register; `ops` is NULL if it is said to be unchanged. */
+/* The same for a register; `ops` is NULL if it is unchanged. */
 static enum unwind_value check_value(const struct unwind_arch *arch, const Dwarf_Op *ops, size_t n,
 				     int32_t *ret_offset)
 {
@@ -175,7 +175,7 @@ static enum unwind_value check_value(const struct unwind_arch *arch, const Dwarf
 	return UNWIND_VALUE_FALLBACK;
 }
 
-/* The stack pointer is the CFA if that is said, or nothing, or if it is the very word. */
+/* Whether the stack pointer's rule is unspecified, the CFA, or a load of the CFA's word. */
 static bool is_sp_the_cfa(const struct unwind_arch *arch, const Dwarf_Op *ops, size_t n,
 			  const struct unwind_rule *rule)
 {
@@ -189,7 +189,7 @@ static bool is_sp_the_cfa(const struct unwind_arch *arch, const Dwarf_Op *ops, s
 	       rule->cfa == UNWIND_CFA_AT_SP && rule->cfa_addend == 0 && rule->cfa_offset == offset;
 }
 
-/* The rule that a table should have for what libdw says. */
+/* The rule that a table should have for libdw's frame. */
 static void check_frame(const struct unwind_arch *arch, Dwarf_Frame *frame, struct unwind_rule *ret)
 {
 	Dwarf_Op memory[3], *ops;
@@ -199,7 +199,7 @@ static void check_frame(const struct unwind_arch *arch, Dwarf_Frame *frame, stru
 	size_t n;
 
 	*ret = (struct unwind_rule){ .flags = is_signal_frame ? UNWIND_FLAG_SIGNAL : 0 };
-	if (dwarf_frame_cfa(frame, &ops, &n) < 0) { /* as a change of an expression */
+	if (dwarf_frame_cfa(frame, &ops, &n) < 0) { /* e.g. a register change after an expression */
 		ret->cfa = UNWIND_CFA_FALLBACK;
 		return;
 	}
@@ -207,8 +207,7 @@ static void check_frame(const struct unwind_arch *arch, Dwarf_Frame *frame, stru
 	assert_int_equal(dwarf_frame_register(frame, return_address, memory, &ops, &n), 0);
 	ret->return_address = check_value(arch, ops, n, &offset);
 	ret->return_address_offset = offset;
-	/* libdw has a default for each register, but which one holds a return address by default?
-	 */
+	/* libdw's default is not valid for another return address column. */
 	if (return_address != arch->base->return_address && n == 0)
 		ret->return_address = UNWIND_VALUE_FALLBACK;
 	assert_int_equal(dwarf_frame_register(frame, arch->base->fp, memory, &ops, &n), 0);
@@ -219,7 +218,7 @@ static void check_frame(const struct unwind_arch *arch, Dwarf_Frame *frame, stru
 		ret->cfa = UNWIND_CFA_FALLBACK;
 }
 
-/* The rule that should hold at an address; false: none. */
+/* The rule that should hold at an address; false if none. */
 static bool check_address(const struct checked *checked, uint64_t address, struct unwind_rule *ret)
 {
 	Dwarf_CFI *sections[] = { checked->eh_frame, checked->debug_frame };
@@ -244,7 +243,7 @@ static bool check_address(const struct checked *checked, uint64_t address, struc
 
 static bool is_same(const struct unwind_rule *rule, const struct unwind_rule *other)
 {
-	if (rule->cfa == UNWIND_CFA_FALLBACK) /* nobody asks for the rest */
+	if (rule->cfa == UNWIND_CFA_FALLBACK) /* the other fields are unused */
 		return other->cfa == UNWIND_CFA_FALLBACK;
 	if (rule->cfa != other->cfa || rule->cfa_register != other->cfa_register ||
 	    rule->cfa_offset != other->cfa_offset || rule->cfa_addend != other->cfa_addend ||
@@ -256,7 +255,7 @@ static bool is_same(const struct unwind_rule *rule, const struct unwind_rule *ot
 	       (rule->fp == UNWIND_VALUE_FALLBACK || rule->fp_offset == other->fp_offset);
 }
 
-/* Where the code pops the frame pointer, and its slot is said to be below the stack pointer. */
+/* The CFI puts the frame pointer's slot below the stack pointer, since the code popped it. */
 static bool is_below(const struct unwind_rule *rule)
 {
 	return rule->cfa == UNWIND_CFA_SP && rule->fp == UNWIND_VALUE_AT_CFA &&
@@ -264,8 +263,8 @@ static bool is_below(const struct unwind_rule *rule)
 }
 
 /*
- * The same, but that the frame pointer was popped; or nothing at all, where an exception's handler
- * is being installed.
+ * Whether the rules differ only in inference: the frame pointer was popped, or its location is lost
+ * while an exception handler is being installed.
  */
 static bool is_inferred(const struct unwind_rule *rule, const struct unwind_rule *other)
 {
@@ -295,7 +294,7 @@ static void print_rule(const char *who, const struct unwind_rule *rule)
 			    rule->fp_offset, rule->flags);
 }
 
-/* The address, as linked, of code at an offset. */
+/* The linked address of code at an offset. */
 static bool find_address(const struct checked *checked, uint64_t offset, uint64_t *ret)
 {
 	const struct unwind_source *source = &checked->bytes.source;
@@ -308,7 +307,7 @@ static bool find_address(const struct checked *checked, uint64_t offset, uint64_
 	return false;
 }
 
-/* Of a PLT that nothing describes its code tells, which libdw does not read. */
+/* Rules of a PLT without CFI come from its code, which libdw does not read. */
 static bool is_of_plt(const struct checked *checked, uint64_t address,
 		      const struct unwind_rule *rule)
 {
@@ -345,7 +344,7 @@ static void check_place(struct checked *checked, uint64_t offset)
 	print_rule("libdw", is_known ? &expected : NULL);
 }
 
-/* A description that is missing would leave no row: its place is in what has no rule. */
+/* A missed FDE leaves no row, so places without a rule are compared as well. */
 static void check_gap(struct checked *checked, uint64_t from, uint64_t to)
 {
 	for (uint64_t offset = from; offset < to && offset - from < GAP_MAX; offset += GAP_STEP)
@@ -357,7 +356,7 @@ static uint64_t row_offset(const struct unwind_table *table, uint32_t page, uint
 	return (table->header->first_page + page) * UNWIND_PAGE_SIZE + table->lows[row];
 }
 
-/* Where each row begins, and the addresses before and behind. */
+/* Compares at each row's start and at the addresses before and after it. */
 static void check_rows(struct checked *checked)
 {
 	const struct unwind_table *table = &checked->table;
@@ -378,7 +377,7 @@ static void check_rows(struct checked *checked)
 		}
 }
 
-static void test_rules_are_what_libdw_says(void **state)
+static void test_rules_match_libdw(void **state)
 {
 	const char *path = *state;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -399,7 +398,7 @@ static void test_rules_are_what_libdw_says(void **state)
 		checked.n_wrong);
 	assert_int_equal(checked.n_wrong, 0);
 	assert_int_equal(checked.table.header->n_refused, 0);
-	/* Something was said, and by libdw, too. */
+	/* Rules exist, and libdw has some of them, too. */
 	assert_true(checked.n_places > checked.n_none);
 }
 
@@ -414,7 +413,7 @@ static void add_path(struct paths *paths, const char *path)
 		paths->list[paths->n++] = path;
 }
 
-/* The names live as long as we do. */
+/* The loader's names stay valid. */
 static int add_loaded(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	if (info->dlpi_name[0] == '/')
@@ -424,7 +423,7 @@ static int add_loaded(struct dl_phdr_info *info, size_t size, void *arg)
 
 int main(int argc, char **argv)
 {
-	struct CMUnitTest tests[FILES_MAX] = { 0 }; /* those without a name are none */
+	struct CMUnitTest tests[FILES_MAX] = { 0 }; /* entries without a name are skipped */
 	struct paths paths = { { "/proc/self/exe" }, 1 };
 
 	dl_iterate_phdr(add_loaded, &paths);
@@ -432,7 +431,7 @@ int main(int argc, char **argv)
 		add_path(&paths, argv[i]);
 	for (size_t i = 0; i < paths.n; i++)
 		tests[i] = (struct CMUnitTest){ .name = paths.list[i],
-						.test_func = test_rules_are_what_libdw_says,
+						.test_func = test_rules_match_libdw,
 						.initial_state = (void *)paths.list[i] };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Descriptions as compilers write them: where is the caller's frame pointer, and who says so? */
+/* Where the caller's frame pointer is, for CFI as compilers emit it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 enum { NOP = 0x90, AT = 32 };
 
 static struct popped_fp popped;
-static uint8_t bytes[AT]; /* before the next rule */
+static uint8_t bytes[AT]; /* code before the next rule */
 static struct unwind_code code = { .file = bytes, .size = sizeof(bytes) };
 static size_t holds_before;
 
@@ -24,7 +24,7 @@ static int set_up(void **state)
 	return 0;
 }
 
-/* What the instructions before the next rule end with. */
+/* Sets the last instructions before the next rule. */
 static void behind(const void *last, size_t n)
 {
 	memset(bytes, NOP, sizeof(bytes));
@@ -47,7 +47,7 @@ static struct unwind_rule infer(enum unwind_cfa cfa, int32_t cfa_offset, enum un
 	return rule;
 }
 
-/* The next rule stays as it is. */
+/* The next rule must stay unchanged. */
 static void keeps(enum unwind_cfa cfa, int32_t cfa_offset, enum unwind_value fp, int32_t fp_offset)
 {
 	struct unwind_rule rule = infer(cfa, cfa_offset, fp, fp_offset);
@@ -57,7 +57,7 @@ static void keeps(enum unwind_cfa cfa, int32_t cfa_offset, enum unwind_value fp,
 	assert_int_equal(rule.flags, 0);
 }
 
-/* The next rule, with the frame pointer at CFA - 16 or another place, is mended. */
+/* The next rule, with the frame pointer at CFA + `fp_offset`, must be corrected. */
 static void mends(int32_t cfa_offset, int32_t fp_offset)
 {
 	struct unwind_rule rule = infer(UNWIND_CFA_SP, cfa_offset, UNWIND_VALUE_AT_CFA, fp_offset);
@@ -93,7 +93,7 @@ static void test_several_pops(void **state)
 	mends(8, -32);
 }
 
-static void test_what_is_on_top_is_not_popped_yet(void **state)
+static void test_the_top_slot_is_not_popped_yet(void **state)
 {
 	behind_pop();
 	keeps(UNWIND_CFA_SP, 24, UNWIND_VALUE_AT_CFA, -16);
@@ -110,7 +110,7 @@ static void test_code_behind_a_return_has_its_frame_again(void **state)
 	mends(8, -16);
 }
 
-static void test_what_was_saved_in_the_red_zone_is_there(void **state)
+static void test_a_red_zone_slot_is_kept(void **state)
 {
 	behind_pop();
 	keeps(UNWIND_CFA_SP, 8, UNWIND_VALUE_SAME, 0);
@@ -118,7 +118,7 @@ static void test_what_was_saved_in_the_red_zone_is_there(void **state)
 	keeps(UNWIND_CFA_SP, 8, UNWIND_VALUE_AT_CFA, -16);
 }
 
-static void test_another_slot_is_another_matter(void **state)
+static void test_another_slot_is_kept(void **state)
 {
 	behind_pop();
 	keeps(UNWIND_CFA_SP, 16, UNWIND_VALUE_AT_CFA, -16);
@@ -143,34 +143,34 @@ static void test_other_frames_are_left_alone(void **state)
 	keeps(UNWIND_CFA_SP, 8, UNWIND_VALUE_AT_SP, -16);
 }
 
-static void test_offsets_may_be_as_large_as_they_are(void **state)
+static void test_large_offsets_do_not_overflow(void **state)
 {
 	behind_pop();
 	keeps(UNWIND_CFA_SP, INT32_MAX, UNWIND_VALUE_AT_CFA, INT32_MIN + 1);
 	mends(INT32_MIN, INT32_MIN + 1);
 }
 
-/* As a slot in the red zone of hand-written code, which has called before. */
-static void test_what_the_code_has_not_popped_stays(void **state)
+/* For example a slot in the red zone of hand-written code that has called before. */
+static void test_a_slot_not_popped_by_code_is_kept(void **state)
 {
 	keeps(UNWIND_CFA_SP, 32, UNWIND_VALUE_AT_CFA, -16);
 	behind("\x48\x83\xc4\x18", 4); /* add $24, %rsp */
 	keeps(UNWIND_CFA_SP, 8, UNWIND_VALUE_AT_CFA, -16);
-	behind_pop(); /* of something else: it was in use there before */
+	behind_pop(); /* of another value: the slot was in use before */
 	keeps(UNWIND_CFA_SP, 8, UNWIND_VALUE_AT_CFA, -16);
 }
 
-static void test_another_register_is_none_of_ours(void **state)
+static void test_pops_of_other_registers_are_ignored(void **state)
 {
 	keeps(UNWIND_CFA_SP, 16, UNWIND_VALUE_AT_CFA, -16);
 	behind("\x41\x5d", 2); /* pop %r13 */
 	keeps(UNWIND_CFA_SP, 8, UNWIND_VALUE_AT_CFA, -16);
 	keeps(UNWIND_CFA_SP, 16, UNWIND_VALUE_AT_CFA, -16);
-	behind("\x48\x5d", 2); /* pop %rbp, with a prefix of no use */
+	behind("\x48\x5d", 2); /* pop %rbp with a redundant prefix */
 	mends(8, -16);
 }
 
-static void test_without_code_nothing_is_mended(void **state)
+static void test_without_code_no_rule_is_corrected(void **state)
 {
 	code.size = 0;
 	keeps(UNWIND_CFA_SP, 16, UNWIND_VALUE_AT_CFA, -16);
@@ -207,16 +207,16 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_push_and_leave),
 		TEST(test_several_pops),
-		TEST(test_what_is_on_top_is_not_popped_yet),
+		TEST(test_the_top_slot_is_not_popped_yet),
 		TEST(test_code_behind_a_return_has_its_frame_again),
-		TEST(test_what_was_saved_in_the_red_zone_is_there),
-		TEST(test_another_slot_is_another_matter),
+		TEST(test_a_red_zone_slot_is_kept),
+		TEST(test_another_slot_is_kept),
 		TEST(test_a_restored_register_is_forgotten),
 		TEST(test_other_frames_are_left_alone),
-		TEST(test_offsets_may_be_as_large_as_they_are),
-		TEST(test_what_the_code_has_not_popped_stays),
-		TEST(test_another_register_is_none_of_ours),
-		TEST(test_without_code_nothing_is_mended),
+		TEST(test_large_offsets_do_not_overflow),
+		TEST(test_a_slot_not_popped_by_code_is_kept),
+		TEST(test_pops_of_other_registers_are_ignored),
+		TEST(test_without_code_no_rule_is_corrected),
 		TEST(test_a_realigned_frame),
 	};
 

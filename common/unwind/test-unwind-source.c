@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The test's own executable is the file whose unwind information is found, hidden and damaged. */
+/* Finds unwind information in the test's own executable, hidden and damaged. */
 #include <elf.h>
 #include <errno.h>
 #include <link.h>
@@ -38,7 +38,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* A copy of the executable to be damaged. */
+/* A copy of the executable that may be damaged. */
 struct copy {
 	unsigned char *bytes;
 	Elf64_Ehdr *header;
@@ -84,7 +84,7 @@ static void hide_sections(struct copy *copy)
 	copy->header->e_shstrndx = 0;
 }
 
-/* As unwind_bytes_read(), of a file in memory, whose segments are the ones of the executable. */
+/* Like unwind_bytes_read() for a file in memory with the executable's segments. */
 static int read_bytes(const struct copy *copy, struct unwind_bytes *ret)
 {
 	const Elf64_Ehdr *header = (const void *)own;
@@ -150,7 +150,7 @@ static void test_a_function_has_a_rule(void **state)
 	assert_int_equal(rule->return_address_offset, -8);
 }
 
-/* What a segment points to, from .eh_frame to the end of its segment, is more than the section. */
+/* PT_GNU_EH_FRAME yields .eh_frame up to its segment's end, more than the section. */
 static void test_a_file_without_sections_gives_the_same_table(void **state)
 {
 	_cleanup_copy_ struct copy copy = copy_new();
@@ -161,8 +161,8 @@ static void test_a_file_without_sections_gives_the_same_table(void **state)
 	assert_same(&table, &other);
 }
 
-/* As ld leaves it where all is in .debug_frame: no reason to give up the rest. */
-static void test_an_empty_section_is_none(void **state)
+/* ld leaves it empty if all is in .debug_frame; other sections must still be used. */
+static void test_an_empty_section_is_ignored(void **state)
 {
 	_cleanup_copy_ struct copy copy = copy_new();
 	_cleanup_(unwind_table_deinit) struct unwind_table table = compile(&copy), other = { 0 };
@@ -177,8 +177,8 @@ static void test_an_empty_section_is_none(void **state)
 	unwind_bytes_deinit(&bytes);
 }
 
-/* As in files of debug information. */
-static void test_a_section_that_is_not_in_the_file_is_none(void **state)
+/* As in separate debug files. */
+static void test_a_nobits_section_is_ignored(void **state)
 {
 	_cleanup_copy_ struct copy copy = copy_new();
 	struct unwind_bytes bytes;
@@ -219,7 +219,7 @@ static void test_an_unsupported_machine_is_reported(void **state)
 	assert_int_equal(read_bytes(&copy, &bytes), -ENOTSUP);
 }
 
-/* What leads to the section, and the section's own beginning. */
+/* Flips bits in what leads to the section and in its first bytes. */
 static void test_flipped_bits_are_reported_or_harmless(void **state)
 {
 	_cleanup_copy_ struct copy copy = copy_new();
@@ -257,8 +257,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_function_has_a_rule),
 		cmocka_unit_test(test_a_file_without_sections_gives_the_same_table),
-		cmocka_unit_test(test_an_empty_section_is_none),
-		cmocka_unit_test(test_a_section_that_is_not_in_the_file_is_none),
+		cmocka_unit_test(test_an_empty_section_is_ignored),
+		cmocka_unit_test(test_a_nobits_section_is_ignored),
 		cmocka_unit_test(test_a_section_that_cannot_be_read_is_reported),
 		cmocka_unit_test(test_an_unsupported_machine_is_reported),
 		cmocka_unit_test(test_flipped_bits_are_reported_or_harmless),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What code tells of itself, where its descriptions are missing, wrong or of dropped code. */
+/* Rules from code whose CFI is missing, wrong, or left over from discarded code. */
 #include "common/unwind/test-table-made.h"
 
-/* The linker has dropped what it was about. */
+/* The linker has discarded the code. */
 static void test_ranges_outside_code_are_ignored(void **state)
 {
 	_cleanup_files_ struct file file = file_new();
@@ -37,7 +37,7 @@ static void put_dropped(struct file *file, uint64_t first_end, uint64_t second)
 {
 	file->segments[0] = (struct unwind_segment){ 0, 0x2000, 0, .code = 0x1000 };
 	put_code(file, DEBUG, 0, first_end, 16);
-	put_code(file, DEBUG, 0, 0x20, 16); /* of another section */
+	put_code(file, DEBUG, 0, 0x20, 16); /* of another, discarded section */
 	put_code(file, DEBUG, second, 0x1400, 24);
 	put_code(file, DEBUG, 0x20, 0x30, 16);
 	put_code(file, DEBUG, 0x1400, 0x1500, 24);
@@ -57,7 +57,7 @@ static void test_dropped_code_behind_it_is_ignored(void **state)
 	assert_int_equal(table.header->n_refused, 5);
 }
 
-static void test_what_contradicts_nothing_is_believed(void **state)
+static void test_consistent_cfi_is_trusted(void **state)
 {
 	_cleanup_files_ struct file file = file_new();
 	_cleanup_table_ struct unwind_table table = { 0 };
@@ -93,7 +93,7 @@ static void test_code_before_the_dropped_part_is_trusted(void **state)
 		put_plt(file, address, code, sizeof(code));                                        \
 	} while (0)
 #define ENDBR64 0xf3, 0x0f, 0x1e, 0xfa
-#define SLOT 1, 2, 3, 4 /* anywhere else */
+#define SLOT 1, 2, 3, 4 /* any other address */
 #define BACK(n) 0x100 - (n), 0xff, 0xff, 0xff
 
 static void put_plt(struct file *file, uint64_t address, const uint8_t *code, size_t size)
@@ -101,7 +101,7 @@ static void put_plt(struct file *file, uint64_t address, const uint8_t *code, si
 	file->plts[file->n_plts++] = (struct plt_code){ address, code, size };
 }
 
-/* `pushed` has a digit for each byte of code: how many words are above the return address. */
+/* `pushed` has one digit per byte of code: words pushed above the return address. */
 static void assert_pushed(const struct file *file, uint64_t from, const char *pushed)
 {
 	_cleanup_table_ struct unwind_table table = compile(file);
@@ -113,7 +113,7 @@ static void assert_pushed(const struct file *file, uint64_t from, const char *pu
 	assert_int_equal(unwind_table_find(&table, from)->flags, UNWIND_FLAG_INFERRED);
 }
 
-static void test_a_plt_without_information_speaks_for_itself(void **state)
+static void test_a_plt_without_cfi_gets_inferred_rules(void **state)
 {
 	_cleanup_files_ struct file file = file_new();
 
@@ -126,7 +126,7 @@ static void test_a_plt_without_information_speaks_for_itself(void **state)
 		      "0000000000011111");
 }
 
-static void test_a_plt_with_endbr64_speaks_for_itself(void **state)
+static void test_a_plt_with_endbr64_gets_inferred_rules(void **state)
 {
 	_cleanup_files_ struct file file = file_new();
 
@@ -150,12 +150,12 @@ static void test_the_plt_of_mold_pushes_in_its_head(void **state)
 		      "0000000000000000");
 }
 
-static void test_a_plt_of_code_that_is_not_known_has_no_rule(void **state)
+static void test_a_plt_of_unknown_code_has_no_rule(void **state)
 {
 	_cleanup_files_ struct file file = file_new();
 	_cleanup_table_ struct unwind_table table = { 0 };
 
-	/* add $8, %rsp; jmp: and a jump into the middle of a stub */
+	/* add $8, %rsp; jmp; then a jump into the middle of a stub */
 	PUT_PLT(&file, 0x2000, 0x48, 0x83, 0xc4, 8, 0xff, 0x25, SLOT);
 	PUT_PLT(&file, 0x3000, 0xff, 0x25, SLOT, 0xe9, BACK(9));
 	table = compile(&file);
@@ -175,7 +175,7 @@ static void test_a_plt_without_place_or_end_is_refused(void **state)
 	assert_int_equal(table.header->n_refused, 2);
 }
 
-static void test_what_describes_a_plt_is_believed_instead(void **state)
+static void test_cfi_of_a_plt_takes_precedence(void **state)
 {
 	_cleanup_files_ struct file file = file_new();
 	_cleanup_table_ struct unwind_table table = { 0 };
@@ -195,8 +195,8 @@ static void test_what_describes_a_plt_is_believed_instead(void **state)
 #define PAUSE_LFENCE 0xf3, 0x90, 0x0f, 0xae, 0xe8
 
 /*
- * A description of `code` at 0x1000, by a program. `pushed` has a '0' or '1' for each byte, as
- * above, or '@' or 'A' where that is not what the program says.
+ * A CFI program for `code` at 0x1000. `pushed` has a '0' or '1' per byte, as above, or '@' or 'A'
+ * where the inferred rule differs from the program's.
  */
 static void assert_thunk(const uint8_t *code, size_t size, const void *program, size_t program_size,
 			 const char *pushed)
@@ -222,7 +222,7 @@ static void assert_thunk(const uint8_t *code, size_t size, const void *program, 
 	assert_marked(&table, 0x1000 + size, 0x1040, 40);
 }
 
-static void test_a_thunk_of_clang_has_pushed_what_its_call_has(void **state)
+static void test_a_clang_thunk_has_pushed_a_return_address(void **state)
 {
 	static const uint8_t code[] = {
 		0xe8, 11,   0, 0,    0,	   PAUSE_LFENCE, 0xeb, 0xf9, 0x0f,
@@ -237,7 +237,7 @@ static void test_a_thunk_of_clang_has_pushed_what_its_call_has(void **state)
 	assert_thunk(unoptimized, sizeof(unoptimized), "", 0, "0000000000000000AAAAA");
 }
 
-/* gcc tells what the call has pushed, and not that it has been dropped. */
+/* gcc's CFI describes the push by the call, but not its removal. */
 static void test_a_gcc_thunk_pops_before_it_returns(void **state)
 {
 	static const uint8_t program[] = { DW_CFA_advance_loc | 12, DW_CFA_def_cfa_offset, 16 };
@@ -260,7 +260,7 @@ static void test_a_gcc_thunk_pops_before_it_returns(void **state)
 		     "@@");
 }
 
-static void test_code_like_a_thunk_is_none(void **state)
+static void test_code_similar_to_a_thunk_is_unchanged(void **state)
 {
 	static const uint8_t thunk[] = {
 		0xe8, 11,   0, 0,    0,	   PAUSE_LFENCE, 0xeb, 0xf9, 0x0f,
@@ -285,17 +285,17 @@ int main(void)
 		cmocka_unit_test(test_ranges_outside_code_are_ignored),
 		cmocka_unit_test(test_headers_in_a_segment_are_no_code),
 		cmocka_unit_test(test_dropped_code_behind_it_is_ignored),
-		cmocka_unit_test(test_what_contradicts_nothing_is_believed),
+		cmocka_unit_test(test_consistent_cfi_is_trusted),
 		cmocka_unit_test(test_code_before_the_dropped_part_is_trusted),
-		cmocka_unit_test(test_a_plt_without_information_speaks_for_itself),
-		cmocka_unit_test(test_a_plt_with_endbr64_speaks_for_itself),
+		cmocka_unit_test(test_a_plt_without_cfi_gets_inferred_rules),
+		cmocka_unit_test(test_a_plt_with_endbr64_gets_inferred_rules),
 		cmocka_unit_test(test_the_plt_of_mold_pushes_in_its_head),
-		cmocka_unit_test(test_a_plt_of_code_that_is_not_known_has_no_rule),
+		cmocka_unit_test(test_a_plt_of_unknown_code_has_no_rule),
 		cmocka_unit_test(test_a_plt_without_place_or_end_is_refused),
-		cmocka_unit_test(test_what_describes_a_plt_is_believed_instead),
-		cmocka_unit_test(test_a_thunk_of_clang_has_pushed_what_its_call_has),
+		cmocka_unit_test(test_cfi_of_a_plt_takes_precedence),
+		cmocka_unit_test(test_a_clang_thunk_has_pushed_a_return_address),
 		cmocka_unit_test(test_a_gcc_thunk_pops_before_it_returns),
-		cmocka_unit_test(test_code_like_a_thunk_is_none),
+		cmocka_unit_test(test_code_similar_to_a_thunk_is_unchanged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

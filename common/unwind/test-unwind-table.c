@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Tables compiled from sources made by hand: each offset has the rule that it should, or none. */
+/* Tables compiled from hand-made sources: each offset has the expected rule or none. */
 #include "common/unwind/test-table-made.h"
 
 static void test_without_information_there_are_no_rules(void **state)
@@ -34,7 +34,7 @@ static void test_gaps_between_descriptions_have_no_rule(void **state)
 	assert_int_equal(mark_at(&table, UINT64_MAX), NONE);
 }
 
-static void test_rows_of_a_program_begin_where_it_says(void **state)
+static void test_rows_begin_at_advanced_locations(void **state)
 {
 	static const uint8_t program[] = { 0x44, 0x0e, 16, 0x48, 0x0e, 24, 0x41, 0x0e, 16 };
 	_cleanup_files_ struct file file = file_new();
@@ -46,7 +46,7 @@ static void test_rows_of_a_program_begin_where_it_says(void **state)
 	assert_marked(&table, 0x1004, 0x100c, 16);
 	assert_marked(&table, 0x100c, 0x100d, 24);
 	assert_marked(&table, 0x100d, 0x1040, 16);
-	/* FALLBACK, which is always there, and the three. */
+	/* FALLBACK, which is always present, and the three */
 	assert_int_equal(table.header->n_rules, 4);
 	assert_int_equal(unwind_table_find(&table, 0x1000)->return_address, UNWIND_VALUE_AT_CFA);
 	assert_int_equal(unwind_table_find(&table, 0x1000)->return_address_offset, -8);
@@ -66,7 +66,7 @@ static void test_an_unusable_fde_is_fallback(void **state)
 	assert_marked(&table, 0x1040, 0x1080, 16);
 }
 
-/* Where pages meet, rows meet too: on both sides of it, and far behind. */
+/* Rows at, around and far past a page boundary. */
 static void test_a_rule_carries_on_over_pages(void **state)
 {
 	static const uint8_t program[] = { DW_CFA_advance_loc4,
@@ -129,7 +129,7 @@ static void test_offsets_are_those_of_the_file(void **state)
 	assert_marked(&table, 0x3020, 0x10000, NONE);
 }
 
-/* Here the one that comes first in memory comes last in the file. */
+/* The segment that is first in memory is last in the file. */
 static void test_two_segments_come_in_the_order_of_the_file(void **state)
 {
 	_cleanup_files_ struct file file = file_new();
@@ -152,15 +152,15 @@ static void test_two_segments_come_in_the_order_of_the_file(void **state)
 	assert_int_equal(table.header->n_refused, 0);
 }
 
-static void test_what_lies_in_no_segment_is_refused(void **state)
+static void test_code_outside_of_segments_is_refused(void **state)
 {
 	_cleanup_files_ struct file file = file_new();
 	_cleanup_table_ struct unwind_table table = { 0 };
 
 	file.segments[0] = (struct unwind_segment){ 0x1000, 0x1000, 0x401000 };
-	put_code(&file, EH, 0x400fff, 0x401010, 16); /* begins before it */
+	put_code(&file, EH, 0x400fff, 0x401010, 16); /* begins before the segment */
 	put_code(&file, EH, 0x401010, 0x401020, 24);
-	put_code(&file, EH, 0x402000, 0x402010, 32); /* just behind it */
+	put_code(&file, EH, 0x402000, 0x402010, 32); /* starts where the segment ends */
 	put_code(&file, DEBUG, 0, 0x10, 40);
 	put_code(&file, DEBUG, UINT64_MAX - 0x10, UINT64_MAX, 48);
 	table = compile(&file);
@@ -183,7 +183,7 @@ static void test_code_is_cut_where_its_segment_ends(void **state)
 	assert_int_equal(table.header->n_refused, 0);
 }
 
-static void test_what_contradicts_itself_is_counted(void **state)
+static void test_contradictory_cfi_is_counted(void **state)
 {
 	_cleanup_files_ struct file file = file_new();
 	_cleanup_table_ struct unwind_table table = { 0 };
@@ -196,8 +196,8 @@ static void test_what_contradicts_itself_is_counted(void **state)
 	assert_marked(&table, 0x1000, 0x1010, 24);
 }
 
-/* The next description is believed from where it begins. */
-static void test_of_overlapping_fdes_the_later_one_holds(void **state)
+/* The later FDE is trusted from its start. */
+static void test_the_later_of_overlapping_fdes_holds(void **state)
 {
 	_cleanup_files_ struct file file = file_new();
 	_cleanup_table_ struct unwind_table table = { 0 };
@@ -210,7 +210,7 @@ static void test_of_overlapping_fdes_the_later_one_holds(void **state)
 	assert_marked(&table, 0x1180, 0x2000, NONE);
 }
 
-/* Whether the larger one holds again behind the smaller one is not known. */
+/* Whether the larger FDE still holds after the nested one is unknown. */
 static void test_no_rule_follows_a_nested_fde(void **state)
 {
 	_cleanup_files_ struct file file = file_new();
@@ -224,12 +224,12 @@ static void test_no_rule_follows_a_nested_fde(void **state)
 	assert_marked(&table, 0x10c0, 0x1200, NONE);
 }
 
-static void test_of_duplicates_the_last_one_holds(void **state)
+static void test_the_last_of_duplicate_fdes_holds(void **state)
 {
 	_cleanup_files_ struct file file = file_new();
 	_cleanup_table_ struct unwind_table table = { 0 };
 
-	put_code(&file, EH, 0x2000, 0x2100, 16); /* so that they are not sorted */
+	put_code(&file, EH, 0x2000, 0x2100, 16); /* makes them unsorted */
 	for (uint8_t mark = 24; mark < 40; mark++)
 		put_code(&file, EH, 0x1000, 0x1100, mark);
 	table = compile(&file);
@@ -237,7 +237,7 @@ static void test_of_duplicates_the_last_one_holds(void **state)
 	assert_marked(&table, 0x2000, 0x2100, 16);
 }
 
-/* Of a program that is cut at its beginning, what it has said by then counts. */
+/* If the beginning of an FDE is covered, its program still takes effect from there. */
 static void test_debug_frame_fills_what_eh_frame_leaves(void **state)
 {
 	static const uint8_t program[] = { 0x50, 0x0e, 72, DW_CFA_advance_loc1,
@@ -252,7 +252,7 @@ static void test_debug_frame_fills_what_eh_frame_leaves(void **state)
 	put_program(&file, DEBUG, 0x1000, 0x1100, program, sizeof(program));
 	put_code(&file, DEBUG, 0x0f00, 0x1000, 104);
 	put_code(&file, DEBUG, 0x1100, 0x1110, 112);
-	put_code(&file, DEBUG, 0x1084, 0x1090, 120); /* nothing is left for it */
+	put_code(&file, DEBUG, 0x1084, 0x1090, 120); /* fully covered */
 	table = compile(&file);
 	assert_marked(&table, 0x0f00, 0x1000, 104);
 	assert_marked(&table, 0x1000, 0x1010, 8);
@@ -261,7 +261,7 @@ static void test_debug_frame_fills_what_eh_frame_leaves(void **state)
 	assert_marked(&table, 0x1040, 0x1050, 72);
 	assert_marked(&table, 0x1050, 0x1080, 80);
 	assert_marked(&table, 0x1080, 0x10c0, 24);
-	/* 0x1084 cuts the larger one, as above. */
+	/* 0x1084 ends the larger FDE, as above. */
 	assert_marked(&table, 0x10c0, 0x1100, NONE);
 	assert_marked(&table, 0x1100, 0x1110, 112);
 	assert_marked(&table, 0x1110, 0x2000, NONE);
@@ -282,7 +282,7 @@ static void test_debug_frame_fills_the_gaps_of_eh_frame(void **state)
 	}
 }
 
-/* The description of a place: of those that begin there or before, the last. */
+/* The FDE of an address: of those that begin at or before it, the last. */
 static int mark_of(const uint64_t (*ranges)[2], size_t n, uint64_t place, uint8_t first_mark)
 {
 	size_t best = n;
@@ -299,8 +299,8 @@ static uint32_t random_below(uint32_t *seed, uint32_t n)
 	return (*seed >> 8) % n;
 }
 
-/* Ranges of all kinds of overlap, against a search of them that is too simple to be wrong. */
-static void test_any_two_sections_are_merged_place_by_place(void **state)
+/* Random overlapping ranges, compared with a linear search. */
+static void test_random_sections_are_merged_correctly(void **state)
 {
 	enum { ROUNDS = 300, RANGES = 6, PLACES = 64, BASE = UNWIND_PAGE_SIZE - PLACES / 2 };
 	uint32_t seed = 1;
@@ -328,7 +328,7 @@ static void test_any_two_sections_are_merged_place_by_place(void **state)
 	}
 }
 
-/* Two segments of one part of the file: each place has one rule, of the first. */
+/* Two segments map the same part of the file: each offset has the first one's rule. */
 static void test_a_part_loaded_twice_has_one_rule(void **state)
 {
 	_cleanup_files_ struct file file = file_new();
@@ -338,8 +338,8 @@ static void test_a_part_loaded_twice_has_one_rule(void **state)
 	file.segments[1] = (struct unwind_segment){ 0x1000, 0x1000, 0x9000 };
 	file.n_segments = 2;
 	put_code(&file, EH, 0x1000, 0x1100, 16);
-	put_code(&file, EH, 0x9010, 0x9020, 24); /* all of it is there already */
-	put_code(&file, EH, 0x9080, 0x9180, 32); /* its first half */
+	put_code(&file, EH, 0x9010, 0x9020, 24); /* completely covered already */
+	put_code(&file, EH, 0x9080, 0x9180, 32); /* its first half is covered */
 	table = compile(&file);
 	assert_marked(&table, 0x1000, 0x1100, 16);
 	assert_marked(&table, 0x1100, 0x1180, 32);
@@ -367,7 +367,7 @@ static void test_a_file_larger_than_a_table_loses_its_end(void **state)
 	assert_marked(&table, 0x20000 + size, 0x20000 + size + 0x10, NONE);
 }
 
-/* Rule 0 is FALLBACK, so that there is room for one less than the limit. */
+/* Rule 0 is FALLBACK, which leaves one less than the limit. */
 static void test_rules_beyond_the_limit_are_fallback(void **state)
 {
 	enum { RULES = UNWIND_RULES_MAX + 1000, FIRST = 1000 };
@@ -376,7 +376,7 @@ static void test_rules_beyond_the_limit_are_fallback(void **state)
 	_cleanup_free_ uint8_t *bytes = malloc(RULES * 5);
 	size_t n = 0;
 
-	for (uint32_t i = 0; i < RULES; i++) { /* a rule a byte of code */
+	for (uint32_t i = 0; i < RULES; i++) { /* one rule per byte of code */
 		uint32_t offset = FIRST + i;
 
 		bytes[n++] = DW_CFA_def_cfa_offset;
@@ -386,9 +386,9 @@ static void test_rules_beyond_the_limit_are_fallback(void **state)
 		bytes[n++] = DW_CFA_advance_loc | 1;
 	}
 	put_program(&file, EH, 0x1000, 0x1000 + RULES, bytes, n);
-	put_code(&file, EH, 0x80000, 0x80010, 16);		/* too late as well … */
-	put_code(&file, EH, 0x80010, 0x80020, 8);		/* (8 is no other rule) */
-	put_program(&file, EH, 0x80020, 0x80030, bytes, n - 1); /* … but not for a known one */
+	put_code(&file, EH, 0x80000, 0x80010, 16);		/* also over the limit, … */
+	put_code(&file, EH, 0x80010, 0x80020, 8);		/* (8 is an existing rule) */
+	put_program(&file, EH, 0x80020, 0x80030, bytes, n - 1); /* … as opposed to a known rule */
 	table = compile(&file);
 	assert_int_equal(table.header->n_rules, UNWIND_RULES_MAX);
 	for (uint32_t i = 0; i < RULES; i++)
@@ -400,7 +400,7 @@ static void test_rules_beyond_the_limit_are_fallback(void **state)
 	assert_marked(&table, 0x8002f, 0x80030, FIRST + 15);
 }
 
-/* Some pages, some rules, rows that are none. */
+/* A table with several pages and rules, and rows without a rule. */
 static struct unwind_table compile_small(void)
 {
 	static const uint8_t program[] = { 0x44, 0x0e, 16, 0x48, 0x0d, 6, 0x41, 0x0e, 24 };
@@ -412,7 +412,7 @@ static struct unwind_table compile_small(void)
 	return compile(&file);
 }
 
-static void test_the_bytes_of_a_table_are_a_table(void **state)
+static void test_a_tables_bytes_can_be_viewed(void **state)
 {
 	_cleanup_table_ struct unwind_table table = compile_small();
 	_cleanup_free_ void *bytes = malloc(table.size);
@@ -432,7 +432,7 @@ static void test_every_truncation_of_a_table_is_refused(void **state)
 	struct unwind_table view;
 
 	for (size_t size = 0; size < table.size; size++) {
-		_cleanup_free_ void *bytes = malloc(size); /* one read too far is seen */
+		_cleanup_free_ void *bytes = malloc(size); /* makes reads past the end detectable */
 
 		memcpy(bytes, table.header, size);
 		assert_false(unwind_table_view(bytes, size, &view));
@@ -450,7 +450,7 @@ static void test_a_table_with_bytes_behind_it_is_refused(void **state)
 		assert_false(unwind_table_view(bytes, table.size + i, &view));
 }
 
-/* Reads all of each rule found: ASan tells whether it lies in the bytes. */
+/* Reads every rule found, so that ASan detects any outside of the bytes. */
 static uint64_t look_up_everywhere(const struct unwind_table *table)
 {
 	uint64_t sum = 0, first = table->header->first_page * UNWIND_PAGE_SIZE;
@@ -470,7 +470,7 @@ static uint64_t look_up_everywhere(const struct unwind_table *table)
 	return sum;
 }
 
-static void test_no_look_up_leaves_a_table_with_a_flipped_bit(void **state)
+static void test_lookups_in_damaged_tables_stay_inside(void **state)
 {
 	_cleanup_table_ struct unwind_table table = compile_small();
 	_cleanup_free_ uint8_t *bytes = malloc(table.size);
@@ -490,7 +490,7 @@ static void test_no_look_up_leaves_a_table_with_a_flipped_bit(void **state)
 	assert_true(n_views > 0);
 }
 
-/* Numbers that would make a size of any value, by being too large or by wrapping around. */
+/* Counts that make the computed size too large or wrap it around. */
 static void test_a_table_of_impossible_numbers_is_refused(void **state)
 {
 	_cleanup_table_ struct unwind_table table = compile_small();
@@ -499,7 +499,7 @@ static void test_a_table_of_impossible_numbers_is_refused(void **state)
 	struct unwind_table view;
 
 	memcpy(bytes, table.header, table.size);
-	header->n_pages = UINT32_MAX; /* one more is 0 */
+	header->n_pages = UINT32_MAX; /* plus one is 0 */
 	assert_false(unwind_table_view(bytes, table.size, &view));
 	header->n_pages = UNWIND_PAGES_MAX + 1;
 	assert_false(unwind_table_view(bytes, table.size, &view));
@@ -509,13 +509,13 @@ static void test_a_table_of_impossible_numbers_is_refused(void **state)
 	*header = *table.header;
 	header->n_rows = UINT32_MAX;
 	assert_false(unwind_table_view(bytes, table.size, &view));
-	/* In 32 bits the size would be the same, … */
+	/* With 32-bit arithmetic the size would be unchanged, … */
 	*header = *table.header;
 	header->n_rows += 1 << 30;
 	memcpy(bytes + ((char *)&table.pages[header->n_pages] - (char *)table.header),
 	       &header->n_rows, sizeof(header->n_rows));
 	assert_false(unwind_table_view(bytes, table.size, &view));
-	/* … and here one page more would be none. */
+	/* … and here the page count plus one would be 0. */
 	*header = (struct unwind_table_header){ .n_pages = UINT32_MAX };
 	assert_false(unwind_table_view(bytes, sizeof(*header), &view));
 }
@@ -533,7 +533,7 @@ static void test_a_table_with_too_many_pages_is_refused(void **state)
 	assert_true(unwind_table_view(bytes, size - sizeof(uint32_t), &view));
 }
 
-/* The index of a rule that says "none" must be none. */
+/* The index that means "no rule" must not be a rule's. */
 static void test_a_table_with_too_many_rules_is_refused(void **state)
 {
 	const struct unwind_table_header header = { .n_rules = UNWIND_RULES_MAX + 1 };
@@ -557,7 +557,7 @@ static void test_pages_out_of_order_are_refused(void **state)
 	pages[1] += 1000;
 	assert_false(unwind_table_view(table.header, table.size, &view));
 	pages[1] -= 1000;
-	pages[n]++; /* one row more than there are */
+	pages[n]++; /* one more than the number of rows */
 	assert_false(unwind_table_view(table.header, table.size, &view));
 	pages[n] -= 2;
 	assert_false(unwind_table_view(table.header, table.size, &view));
@@ -565,7 +565,7 @@ static void test_pages_out_of_order_are_refused(void **state)
 	assert_true(unwind_table_view(table.header, table.size, &view));
 }
 
-/* A section of a hostile file, from whose every bit a table is made. */
+/* Flips every bit of a section, as a hostile file may; each result must compile to a table. */
 static void test_every_flipped_bit_of_a_source_gives_a_table(void **state)
 {
 	static const uint8_t program[] = { 0x44, 0x0e, 16,   DW_CFA_advance_loc2, 0, 1,
@@ -596,28 +596,28 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_without_information_there_are_no_rules),
 		cmocka_unit_test(test_gaps_between_descriptions_have_no_rule),
-		cmocka_unit_test(test_rows_of_a_program_begin_where_it_says),
+		cmocka_unit_test(test_rows_begin_at_advanced_locations),
 		cmocka_unit_test(test_an_unusable_fde_is_fallback),
 		cmocka_unit_test(test_a_rule_carries_on_over_pages),
 		cmocka_unit_test(test_a_row_may_begin_with_a_page),
 		cmocka_unit_test(test_offsets_are_those_of_the_file),
 		cmocka_unit_test(test_two_segments_come_in_the_order_of_the_file),
-		cmocka_unit_test(test_what_lies_in_no_segment_is_refused),
+		cmocka_unit_test(test_code_outside_of_segments_is_refused),
 		cmocka_unit_test(test_code_is_cut_where_its_segment_ends),
-		cmocka_unit_test(test_what_contradicts_itself_is_counted),
-		cmocka_unit_test(test_of_overlapping_fdes_the_later_one_holds),
+		cmocka_unit_test(test_contradictory_cfi_is_counted),
+		cmocka_unit_test(test_the_later_of_overlapping_fdes_holds),
 		cmocka_unit_test(test_no_rule_follows_a_nested_fde),
-		cmocka_unit_test(test_of_duplicates_the_last_one_holds),
+		cmocka_unit_test(test_the_last_of_duplicate_fdes_holds),
 		cmocka_unit_test(test_debug_frame_fills_what_eh_frame_leaves),
 		cmocka_unit_test(test_debug_frame_fills_the_gaps_of_eh_frame),
-		cmocka_unit_test(test_any_two_sections_are_merged_place_by_place),
+		cmocka_unit_test(test_random_sections_are_merged_correctly),
 		cmocka_unit_test(test_a_part_loaded_twice_has_one_rule),
 		cmocka_unit_test(test_a_file_larger_than_a_table_loses_its_end),
 		cmocka_unit_test(test_rules_beyond_the_limit_are_fallback),
-		cmocka_unit_test(test_the_bytes_of_a_table_are_a_table),
+		cmocka_unit_test(test_a_tables_bytes_can_be_viewed),
 		cmocka_unit_test(test_every_truncation_of_a_table_is_refused),
 		cmocka_unit_test(test_a_table_with_bytes_behind_it_is_refused),
-		cmocka_unit_test(test_no_look_up_leaves_a_table_with_a_flipped_bit),
+		cmocka_unit_test(test_lookups_in_damaged_tables_stay_inside),
 		cmocka_unit_test(test_a_table_of_impossible_numbers_is_refused),
 		cmocka_unit_test(test_a_table_with_too_many_pages_is_refused),
 		cmocka_unit_test(test_a_table_with_too_many_rules_is_refused),

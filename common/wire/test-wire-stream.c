@@ -25,7 +25,7 @@ static void put_hello(struct wire_writer *writer)
 	assert_int_equal(wire_writer_put(writer, WIRE_RECORD_hello, &hello), 0);
 }
 
-/* A child that writes a stream of `n` samples of growing stacks; `flags` are of both ends' pipe. */
+/* Starts a child that writes `n` samples of growing stacks; `flags` are for both pipe ends. */
 static int start_writing(int n, int flags, int *ret_fd)
 {
 	int ends[2];
@@ -94,8 +94,8 @@ static void test_a_stream_arrives_as_it_was_written(void **state)
 	check_that_it_arrives(0);
 }
 
-/* Whoever shares a descriptor with somebody shares its flags, too. */
-static void test_a_descriptor_may_have_been_made_not_to_wait(void **state)
+/* Processes that share an open file description share its flags, too. */
+static void test_a_nonblocking_descriptor_works(void **state)
 {
 	check_that_it_arrives(O_NONBLOCK);
 }
@@ -116,7 +116,7 @@ static void test_output_errors_are_reported_while_passing(void **state)
 	close(full);
 }
 
-/* One that was opened to be written can be neither: the second way says so. */
+/* A write-only file can be neither mapped nor read; the read reports it. */
 static void test_a_file_that_cannot_be_mapped_is_read(void **state)
 {
 	char path[] = "/tmp/stackpipe-test-XXXXXX";
@@ -152,7 +152,7 @@ static enum wire_outcome hello_of(const void *data, size_t size)
 	return outcome;
 }
 
-static void test_what_is_no_stream_is_reported_apart(void **state)
+static void test_other_input_is_reported_as_no_stream(void **state)
 {
 	static _Alignas(8) char record[4096];
 	struct wire_hello hello = { .magic = WIRE_MAGIC, .version_major = WIRE_VERSION_MAJOR };
@@ -165,14 +165,14 @@ static void test_what_is_no_stream_is_reported_apart(void **state)
 	record[8] ^= 1;
 	assert_int_equal(hello_of(record, size), WIRE_E_MAGIC);
 	record[8] ^= 1;
-	((struct wire_header *)record)->size = 16; /* the magic alone */
+	((struct wire_header *)record)->size = 16; /* magic only */
 	assert_int_not_equal(hello_of(record, 16), WIRE_OK);
 	((struct wire_header *)record)->size = size;
 	record[16] ^= 2;
 	assert_int_equal(hello_of(record, size), WIRE_E_VERSION);
 }
 
-static void test_a_reader_that_has_gone_is_an_error(void **state)
+static void test_a_closed_reader_is_an_error(void **state)
 {
 	struct wire_writer writer;
 	int ends[2];
@@ -202,11 +202,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_stream_arrives_as_it_was_written),
-		cmocka_unit_test(test_a_descriptor_may_have_been_made_not_to_wait),
+		cmocka_unit_test(test_a_nonblocking_descriptor_works),
 		cmocka_unit_test(test_output_errors_are_reported_while_passing),
 		cmocka_unit_test(test_a_file_that_cannot_be_mapped_is_read),
-		cmocka_unit_test(test_what_is_no_stream_is_reported_apart),
-		cmocka_unit_test(test_a_reader_that_has_gone_is_an_error),
+		cmocka_unit_test(test_other_input_is_reported_as_no_stream),
+		cmocka_unit_test(test_a_closed_reader_is_an_error),
 		cmocka_unit_test(test_an_impossible_field_is_refused),
 	};
 

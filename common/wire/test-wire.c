@@ -12,7 +12,7 @@
 
 enum { BUFFER_SIZE = WIRE_RECORD_MAX };
 
-/* Every type with something in each of its fields, `n` elements where there can be many. */
+/* Fills every field of a type, with `n` elements in arrays. */
 static void fill_view(const struct wire_type *type, union wire_view *view, size_t n)
 {
 	static char bytes[4096];
@@ -50,7 +50,7 @@ static void fill_view(const struct wire_type *type, union wire_view *view, size_
 	}
 }
 
-/* Whole bytes of a record, the gap filled in. */
+/* Encodes a whole record, including the gap before a blob. */
 static size_t encode(const struct wire_type *type, const void *view, char *ret)
 {
 	size_t size = wire_encode(type, view, ret, NULL);
@@ -79,7 +79,7 @@ static void test_round_trip_of_every_type(void **state)
 	}
 }
 
-/* Whether a record of this size ends where an earlier version had no more fields. */
+/* Whether a record of this size ends where an earlier version's fields end. */
 static bool is_of_earlier_version(const struct wire_type *type, const void *view, size_t size)
 {
 	for (size_t n = 0; n < type->n_fields; n++) {
@@ -101,12 +101,12 @@ static void test_every_truncation_is_rejected(void **state)
 		fill_view(wire_types[i], &view, 5);
 		size = encode(wire_types[i], &view, record);
 		for (size_t cut = 0; cut < size; cut++) {
-			/* The stream ended: the header says more than there is. */
+			/* The stream ends within the record. */
 			assert_int_equal(wire_decode(wire_types[i], record, cut, 0, &decoded),
 					 WIRE_E_MORE);
 			if (cut < sizeof(struct wire_header))
 				continue;
-			/* The header says less than the fields need. */
+			/* The header's size is too small for the fields. */
 			memcpy(damaged, record, size);
 			((struct wire_header *)damaged)->size = cut;
 			assert_int_equal(wire_decode(wire_types[i], damaged, size, 0, &decoded) ==
@@ -129,7 +129,7 @@ static void test_every_bit_flip_is_rejected_or_valid(void **state)
 			damaged[bit / 8] ^= 1 << bit % 8;
 			if (wire_decode(wire_types[i], damaged, size, 0, &view))
 				continue;
-			/* What decodes has exactly this one encoding, or fewer fields. */
+			/* A decoded record has only this encoding, or fewer fields. */
 			if (is_of_earlier_version(wire_types[i], &view,
 						  ((struct wire_header *)damaged)->size))
 				continue;
@@ -229,7 +229,7 @@ static void test_appended_fields_may_be_missing(void **state)
 	assert_int_equal(view[1], 0);
 	assert_int_equal(view[2], 0);
 
-	/* The other way round: refused, unless the peer says that it is newer. */
+	/* Extra fields are refused unless the peer has a newer version. */
 	view[1] = 2;
 	size = encode(&now, view, record);
 	assert_int_equal(wire_decode(&before, record, size, 0, view), WIRE_E_LONG);
@@ -237,7 +237,7 @@ static void test_appended_fields_may_be_missing(void **state)
 	assert_int_equal(wire_decode(&before, record, size, WIRE_VERSION_MINOR + 1, view), WIRE_OK);
 }
 
-/* What a stage of version 1.0 wrote, byte for byte. */
+/* The bytes of a version 1.0 stage. */
 static void test_an_image_id_of_version_1_0_is_read(void **state)
 {
 	static const _Alignas(8) struct {

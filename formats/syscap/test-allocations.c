@@ -22,7 +22,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void test_stacks_by_their_numbers(void **state)
+static void test_stacks_are_found_by_number(void **state)
 {
 	static const uint64_t addresses[] = { 1, 2, 3 };
 	const uint64_t *found;
@@ -50,7 +50,7 @@ static void test_a_stack_beyond_the_limit_has_no_addresses(void **state)
 	assert_null(heap_allocations_stack(&allocations, HEAP_ALLOCATIONS_STACKS_MAX, &n));
 }
 
-/* Takes an event: whether it is due; `ret_freed` is the address that is freed before it. */
+/* Whether an event is due; `ret_freed` is the address to be freed before it. */
 static bool take(uint32_t tid, enum heap_event_kind kind, uint64_t address, uint64_t *ret_freed)
 {
 	const struct heap_event event = { .kind = kind, .tid = tid, .address = address };
@@ -94,7 +94,7 @@ int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(test_stacks_by_their_numbers),
+		TEST(test_stacks_are_found_by_number),
 		TEST(test_a_stack_beyond_the_limit_has_no_addresses),
 		TEST(test_a_released_block_is_freed_or_restored),
 		TEST(test_threads_beyond_the_limit_free_at_once),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The file is read back by hand, byte by byte, from the layout in Sysprof's
- * sysprof-capture-types.h, and by none of the structures of frames.c.
+ * Reads the file back byte by byte, by the layout in Sysprof's sysprof-capture-types.h rather than
+ * the structures of frames.c.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -39,7 +39,7 @@ static char dir[] = "/tmp/stackpipe-test-XXXXXX";
 static char path[64];
 static struct output output;
 static struct syscap syscap;
-static unsigned char *file; /* all of it, once it has been closed */
+static unsigned char *file; /* its whole content, after closing */
 static size_t size;
 
 static const struct syscap_time when = { 0x1122334455667788, 0x01020304, 0x0506 };
@@ -86,7 +86,7 @@ static uint64_t number(size_t at, size_t n_bytes)
 	return value;
 }
 
-/* The frame at a position has this type, size and time; returns where it ends. */
+/* Checks a frame's type, size and time; returns its end. */
 static size_t check_frame(size_t at, uint32_t type, size_t expected_size)
 {
 	assert_int_equal(number(at, 2), expected_size);
@@ -109,7 +109,7 @@ static void check_zero(size_t from, size_t to)
 
 static void test_the_header(void **state)
 {
-	syscap_set_end_time(&syscap, 5000); /* nothing is in the file yet: must not harm */
+	syscap_set_end_time(&syscap, 5000); /* must do nothing in an empty file */
 	assert_int_equal(output_flush(&output), 0);
 	syscap_set_end_time(&syscap, 9000);
 	read_back();
@@ -123,7 +123,7 @@ static void test_the_header(void **state)
 	assert_int_equal(number(80, 8), 9000);
 	assert_int_equal(number(88, 8), 0);
 	check_zero(96, 216);
-	assert_string_equal((char *)file + 216, "stackpipe.state"); /* what will stand last */
+	assert_string_equal((char *)file + 216, "stackpipe.state"); /* the last file's name */
 	check_zero(216 + strlen("stackpipe.state"), HEADER);
 }
 
@@ -156,7 +156,7 @@ static void test_processes_and_their_ends(void **state)
 	read_back();
 	check_frame(HEADER, PROCESS, 32);
 	assert_string_equal((char *)file + HEADER + 24, "seven77");
-	check_frame(HEADER + 32, PROCESS, 40); /* the zero byte takes another eight */
+	check_frame(HEADER + 32, PROCESS, 40); /* the terminator needs another eight bytes */
 	assert_string_equal((char *)file + HEADER + 32 + 24, "eight888");
 	check_zero(HEADER + 32 + 32, HEADER + 72);
 	check_frame(HEADER + 72, PROCESS, 32);
@@ -179,7 +179,7 @@ static void test_maps(void **state)
 	assert_int_equal(number(HEADER + 48, 8), 42);
 	assert_string_equal((char *)file + HEADER + 56, "/bin/a");
 	next = check_frame(HEADER, MAP, 64);
-	/* The build-id stands behind the path: "@" and its digits. */
+	/* The build-id follows the path's terminator: "@" and hex digits. */
 	assert_int_equal(check_frame(next, MAP, 56 + 32), size);
 	assert_string_equal((char *)file + next + 56, "/bin/a");
 	assert_string_equal((char *)file + next + 56 + 7, "@0123456789abcdef");
@@ -235,7 +235,7 @@ static void test_metadata_and_log(void **state)
 	assert_int_equal(syscap_put_log(&syscap, when, 16, id, "text"), 0);
 	read_back();
 	next = check_frame(HEADER, METADATA, 72);
-	assert_int_equal(strlen((char *)file + HEADER + 24), 39); /* cut, and it ends */
+	assert_int_equal(strlen((char *)file + HEADER + 24), 39); /* truncated and terminated */
 	assert_string_equal((char *)file + HEADER + 64, "value");
 	assert_int_equal(check_frame(next, LOG, 72), size);
 	assert_int_equal(number(next + 24, 2), 16);
@@ -266,7 +266,7 @@ static void test_counters(void **state)
 	assert_int_equal(strlen((char *)file + HEADER + 160 + 64), 51);
 	assert_int_equal(number(HEADER + 160 + 116, 4), 2);
 	assert_int_equal(check_frame(at, CTRSET, 128), size);
-	assert_int_equal(number(at + 24, 2), 1); /* groups of eight */
+	assert_int_equal(number(at + 24, 2), 1); /* in groups of eight */
 	assert_int_equal(number(at + 32, 4), 1);
 	assert_int_equal(number(at + 36, 4), 2);
 	check_zero(at + 40, at + 64);
@@ -275,7 +275,7 @@ static void test_counters(void **state)
 	check_zero(at + 80, at + 128);
 }
 
-static void test_what_does_not_fit_into_a_frame_is_refused(void **state)
+static void test_oversized_frames_are_refused(void **state)
 {
 	char *text = malloc(70000);
 	uint64_t *addresses = calloc(9000, sizeof(*addresses));
@@ -288,7 +288,7 @@ static void test_what_does_not_fit_into_a_frame_is_refused(void **state)
 	assert_int_equal(syscap_put_metadata(&syscap, when, "id", text), -EMSGSIZE);
 	assert_int_equal(syscap_put_log(&syscap, when, 1, "domain", text), -EMSGSIZE);
 	assert_int_equal(syscap_put_sample(&syscap, when, 1, addresses, 9000), -EMSGSIZE);
-	text[SYSCAP_FRAME_MAX - 24 - 1] = 0; /* just fits */
+	text[SYSCAP_FRAME_MAX - 24 - 1] = 0; /* fits exactly */
 	assert_int_equal(syscap_put_process(&syscap, when, text), 0);
 	free(text);
 	free(addresses);
@@ -296,7 +296,7 @@ static void test_what_does_not_fit_into_a_frame_is_refused(void **state)
 	assert_int_equal(check_frame(HEADER, PROCESS, SYSCAP_FRAME_MAX), size);
 }
 
-/* As if all of the buffer but for `room` were waiting for a disk that is full. */
+/* Fills the buffer except `room` bytes, as if waiting for a full disk. */
 static void fill_up(int fd, size_t room)
 {
 	static const char filler[OUTPUT_BUFFER];
@@ -307,7 +307,7 @@ static void fill_up(int fd, size_t room)
 	assert_int_equal(output_add(&output, filler, sizeof(filler) - room), 0);
 }
 
-static void test_a_full_disk_is_emitted_by_each(void **state)
+static void test_a_full_disk_is_reported_by_each_frame(void **state)
 {
 	static const struct syscap_counter counter = { "category", "name", "what", 1, 2, 1 };
 	_cleanup_fd_ int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
@@ -334,19 +334,19 @@ static void test_a_full_disk_is_emitted_by_each(void **state)
 	output.used = 0;
 }
 
-static void test_a_full_disk_is_emitted_by_an_index(void **state)
+static void test_a_full_disk_is_reported_by_an_index(void **state)
 {
 	_cleanup_fd_ int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
 
 	while (syscap.n_frames < SYSCAP_FRAMES_AN_INDEX - 1)
 		assert_int_equal(syscap_put_exit(&syscap, when), 0);
-	fill_up(full, 24); /* the frame that the index is behind */
+	fill_up(full, 24); /* room for the frame before the index */
 	output.is_seekable = true;
 	assert_int_equal(syscap_put_exit(&syscap, when), -ENOSPC);
 	output.used = 0;
 }
 
-/* Walks all frames; index frames every SYSCAP_FRAMES_AN_INDEX others, chained from the last. */
+/* Walks all frames: one index frame per SYSCAP_FRAMES_AN_INDEX, each links to the previous. */
 static void test_a_large_file_has_index_frames(void **state)
 {
 	enum { INDEXES = 3, N = SYSCAP_FRAMES_AN_INDEX * INDEXES + 10 };
@@ -367,7 +367,7 @@ static void test_a_large_file_has_index_frames(void **state)
 		assert_int_equal(number(at, 2), 32);
 		assert_int_equal(number(at + 20, 4), 0x53504958);
 		assert_int_equal(n_frames, SYSCAP_FRAMES_AN_INDEX * (n_indexes + 1));
-		assert_int_equal(number(at + 24, 8), positions[n_indexes]); /* the one before */
+		assert_int_equal(number(at + 24, 8), positions[n_indexes]); /* the previous one */
 		positions[++n_indexes] = at;
 	}
 	assert_int_equal(n_frames, N);
@@ -399,9 +399,9 @@ int main(void)
 		TEST(test_chunks_of_files),
 		TEST(test_metadata_and_log),
 		TEST(test_counters),
-		TEST(test_what_does_not_fit_into_a_frame_is_refused),
-		TEST(test_a_full_disk_is_emitted_by_each),
-		TEST(test_a_full_disk_is_emitted_by_an_index),
+		TEST(test_oversized_frames_are_refused),
+		TEST(test_a_full_disk_is_reported_by_each_frame),
+		TEST(test_a_full_disk_is_reported_by_an_index),
 		TEST(test_a_large_file_has_index_frames),
 		TEST(test_a_pipe_gets_no_index_frames),
 	};

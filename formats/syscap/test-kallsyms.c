@@ -32,7 +32,7 @@ static uint32_t intern(const char *text)
 	return names_intern(&names, text, strlen(text));
 }
 
-/* A function of the kernel, as keep_kernel_symbol() of the format keeps it. */
+/* Adds a kernel function as keep_kernel_symbol() of the format does. */
 static void add(uint64_t start, uint64_t size, const char *name, const char *module)
 {
 	uint64_t of_module = *module ? intern(module) : 0;

@@ -29,7 +29,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Sysprof's table: 32 bytes an entry, a zero entry at its end, then the texts. */
+/* Sysprof's table: entries of 32 bytes, a zero entry, then the texts. */
 struct entry {
 	uint64_t begin, end;
 	uint32_t pid, name, tag, padding;
@@ -50,7 +50,7 @@ static void test_symbols_are_bundled_by_process_and_address(void **state)
 	pair_map_add(&symbols.living, 7, 0x2000, intern("second"));
 	pair_map_add(&symbols.living, 7, 0x1000, intern("first"));
 	pair_map_add(&symbols.living, 3, 0x9000, intern("first"));
-	pair_map_add(&symbols.living, 9, 0x1, 0); /* beyond the limit of names */
+	pair_map_add(&symbols.living, 9, 0x1, 0); /* over the limit of names */
 	assert_int_equal(syscap_symbols_bundle(&symbols, &names, &bundle, &size), 0);
 	entries = (const void *)bundle;
 	assert_true(size > 5 * sizeof(*entries));
@@ -66,14 +66,14 @@ static void test_symbols_are_bundled_by_process_and_address(void **state)
 	for (int i = 0; i < 4; i++)
 		assert_in_range(entries[i].name, 5 * sizeof(*entries), size - 1);
 	assert_string_equal(bundle + entries[0].name, "first");
-	assert_int_equal(entries[1].name, entries[0].name); /* each text stands once */
+	assert_int_equal(entries[1].name, entries[0].name); /* equal texts are stored once */
 	assert_string_equal(bundle + entries[2].name, "second");
 	assert_string_equal(bundle + entries[3].name, "[too many names]");
 	assert_int_equal(entries[0].tag, 0);
 	free(bundle);
 }
 
-static void test_a_bundle_of_nothing_is_its_end(void **state)
+static void test_an_empty_bundle_is_a_zero_entry(void **state)
 {
 	char *bundle;
 	size_t size;
@@ -100,7 +100,7 @@ static void test_spilled_names_are_in_the_bundle(void **state)
 	char *bundle;
 
 	syscap_symbols_put_away(&symbols, is_odd, &n_asked);
-	assert_int_equal(n_asked, 0); /* it is not worth the look yet */
+	assert_int_equal(n_asked, 0); /* too few names for a look */
 	for (uint32_t pid = 1; pid <= PIDS; pid++)
 		for (uint64_t i = 0; i < N; i++)
 			pair_map_add(&symbols.living, pid, 0x1000 + i, name);
@@ -115,7 +115,7 @@ static void test_spilled_names_are_in_the_bundle(void **state)
 		assert_int_equal(entries[i].pid, 1 + i / N);
 		assert_int_equal(entries[i].begin, 0x1000 + i % N);
 		assert_int_equal(entries[i].end, 0x1001 + i % N);
-		if (entries[i].pid != 2 || i % N) /* one of that address's two names */
+		if (entries[i].pid != 2 || i % N) /* that address has two names */
 			assert_string_equal(bundle + entries[i].name, "name");
 	}
 	assert_int_equal(entries[PIDS * N].pid, 0);
@@ -137,7 +137,7 @@ static void fill(void)
 		pair_map_add(&symbols.living, 1, 0x1000 + i, name);
 }
 
-/* As where there is no directory for temporary files. */
+/* As without a directory for temporary files. */
 static void test_without_a_file_all_names_stay(void **state)
 {
 	char *bundle;
@@ -153,7 +153,7 @@ static void test_without_a_file_all_names_stay(void **state)
 	free(bundle);
 }
 
-static void test_a_file_that_cannot_be_read_again_is_emitted(void **state)
+static void test_a_temporary_files_read_error_is_reported(void **state)
 {
 	char *bundle;
 	size_t size;
@@ -171,10 +171,10 @@ int main(void)
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(test_symbols_are_bundled_by_process_and_address),
-		TEST(test_a_bundle_of_nothing_is_its_end),
+		TEST(test_an_empty_bundle_is_a_zero_entry),
 		TEST(test_spilled_names_are_in_the_bundle),
 		TEST(test_without_a_file_all_names_stay),
-		TEST(test_a_file_that_cannot_be_read_again_is_emitted),
+		TEST(test_a_temporary_files_read_error_is_reported),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Type information of a kernel that does not exist, and some that contradicts itself. */
+/* BTF of an imaginary kernel, valid and contradictory. */
 #include <errno.h>
 #include <linux/btf.h>
 #include <setjmp.h>
@@ -17,14 +17,14 @@
 
 enum { WORDS_MAX = 256, NAMES_MAX = 1024 };
 
-/* What the kernel would tell. */
+/* The kernel's BTF. */
 static struct {
 	struct btf_header header;
 	uint32_t types[WORDS_MAX];
 	char names[NAMES_MAX];
 	size_t n_words, names_size;
-	size_t padding; /* bytes behind the header that we know */
-	size_t skipped; /* bytes of its end */
+	size_t padding; /* bytes after the known part of the header */
+	size_t skipped; /* bytes missing at the end */
 	int error;
 } kernel;
 
@@ -39,7 +39,7 @@ int __wrap_read_file(const char *path, size_t size_max, char **ret, size_t *ret_
 	assert_string_equal(path, "/sys/kernel/btf/vmlinux");
 	if (kernel.error)
 		return kernel.error;
-	/* No byte more than there is, so that a sanitizer sees what is read behind it. */
+	/* Exact size, so that sanitizers detect reads past the end. */
 	*ret = calloc(1, size + 1);
 	assert_non_null(*ret);
 	memcpy(*ret, header, sizeof(*header));
@@ -71,7 +71,7 @@ static void put_type(const char *text, uint32_t kind, bool flag, uint32_t n, uin
 	put(name(text));
 	put((uint32_t)flag << 31 | kind << 24 | n);
 	put(4);
-	/* What would be found if it were taken for a type. */
+	/* Misparsing these words as types would find task_struct. */
 	for (uint32_t i = 0; i < n_words; i++)
 		put(i % 3 == 0 ? name("task_struct") : i % 3 == 1 ? BTF_KIND_STRUCT << 24 : 0);
 }
@@ -95,7 +95,7 @@ static void finish(void)
 	};
 }
 
-/* One structure that is asked for, behind all kinds of others. */
+/* The structure looked up, after all other kinds of types. */
 static int set_up(void **state)
 {
 	memset(&kernel, 0, sizeof(kernel));
@@ -122,7 +122,7 @@ static int set_up(void **state)
 	put_member("stack", 0);
 	put_member("pid", 64 * 8);
 	put_member("flag", 64 * 8 + 33);
-	/* With bitfields an offset has the size of the field above it. */
+	/* With kind_flag an offset has the bitfield size in its top 8 bits. */
 	put_type("bits", BTF_KIND_STRUCT, true, 2, 0);
 	put_member("whole", 8 << 24 | 5 * 8);
 	put_member("bit", 1 << 24 | 43);
@@ -152,11 +152,11 @@ static void test_a_bitfield_has_no_offset_in_bytes(void **state)
 	assert_found("bits", "bit", -EINVAL);
 }
 
-static void test_what_is_not_there_is_not_found(void **state)
+static void test_missing_fields_are_not_found(void **state)
 {
 	assert_found("task_struct", "tgid", -ENOENT);
 	assert_found("task_struct", "pi", -ENOENT);
-	assert_found("u", "pid", -ENOENT); /* a union is no structure */
+	assert_found("u", "pid", -ENOENT); /* a union is not a structure */
 	assert_found("no", "pid", -ENOENT);
 	kernel.error = -ENOENT;
 	assert_found("task_struct", "pid", -ENOENT);
@@ -189,13 +189,13 @@ static void test_a_contradicting_header_is_refused(void **state)
 	header->str_off = 0x80000000;
 	assert_found("task_struct", "pid", -EINVAL);
 	*header = good;
-	header->type_off = 4; /* types go on in the names: that is allowed */
+	header->type_off = 4; /* types may overlap the names */
 	kernel.skipped = 1;
 	assert_found("task_struct", "pid", -EINVAL);
 }
 
-/* Each byte less is seen, and nothing is read behind the end. */
-static void test_less_than_there_should_be_is_refused(void **state)
+/* Each missing byte is noticed without reading past the end. */
+static void test_truncated_btf_is_refused(void **state)
 {
 	size_t size = sizeof(kernel.header) + kernel.header.type_len + kernel.header.str_len;
 
@@ -203,22 +203,22 @@ static void test_less_than_there_should_be_is_refused(void **state)
 		assert_found("task_struct", "pid", -EINVAL);
 }
 
-static void test_names_end_where_they_lie(void **state)
+static void test_names_must_end_within_their_section(void **state)
 {
 	kernel.names[kernel.names_size - 1] = 'x';
 	assert_found("task_struct", "pid", -EINVAL);
 	kernel.names[kernel.names_size - 1] = 0;
-	kernel.types[0] = UINT32_MAX; /* a name that is not there */
+	kernel.types[0] = UINT32_MAX; /* invalid name offset */
 	assert_found("task_struct", "pid", 64);
 }
 
-static void test_types_end_where_they_lie(void **state)
+static void test_types_must_end_within_their_section(void **state)
 {
 	while (kernel.header.type_len) {
 		uint32_t offset;
 		int r;
 
-		/* What is cut off lies between types and names. */
+		/* The removed words lie between types and names. */
 		kernel.header.type_len -= sizeof(uint32_t);
 		kernel.header.str_off -= sizeof(uint32_t);
 		r = btf_find_field("bits", "whole", &offset);
@@ -231,12 +231,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_a_field_has_its_offset_in_bytes, set_up),
 		cmocka_unit_test_setup(test_a_bitfield_has_no_offset_in_bytes, set_up),
-		cmocka_unit_test_setup(test_what_is_not_there_is_not_found, set_up),
+		cmocka_unit_test_setup(test_missing_fields_are_not_found, set_up),
 		cmocka_unit_test_setup(test_a_newer_header_is_longer, set_up),
 		cmocka_unit_test_setup(test_a_contradicting_header_is_refused, set_up),
-		cmocka_unit_test_setup(test_less_than_there_should_be_is_refused, set_up),
-		cmocka_unit_test_setup(test_names_end_where_they_lie, set_up),
-		cmocka_unit_test_setup(test_types_end_where_they_lie, set_up),
+		cmocka_unit_test_setup(test_truncated_btf_is_refused, set_up),
+		cmocka_unit_test_setup(test_names_must_end_within_their_section, set_up),
+		cmocka_unit_test_setup(test_types_must_end_within_their_section, set_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Gauges in a directory that stands for the root: files that are good, odd, empty and missing.
- */
+/* Gauges read from a directory used as root: valid, odd, empty and missing files. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -62,7 +61,7 @@ static int tear_down(void **state)
 	return rmdir(root);
 }
 
-/* What a gauge has after a look at a time; -1: nothing. */
+/* The value of a gauge after a look at this time; -1: none. */
 static double look(uint64_t time, const char *name)
 {
 	assert_int_equal(gauges_read(&gauges, time), 0);
@@ -81,7 +80,7 @@ static void assert_near(double value, double expected)
 		fail_msg("%f is not %f", value, expected);
 }
 
-static void test_what_grows_is_emitted_as_a_rate(void **state)
+static void test_counters_are_emitted_as_rates(void **state)
 {
 	put("/proc/stat", "cpu  100 0 100 800 0 0 0 0 0 0\ncpu0 100 0 100 800 0 0 0 0\nctxt 1000\n"
 			  "procs_running 3\n");
@@ -96,7 +95,7 @@ static void test_what_grows_is_emitted_as_a_rate(void **state)
 	put("/proc/stat", "cpu  200 0 150 950 0 0 0 0 0 0\ncpu0 175 0 125 1000 0 0 0 0\nctxt 5\n");
 	assert_near(look(5 * SECOND, "Total CPU 0"), 25);
 	put("/proc/stat", "cpu  200 0 150 950 0 0 0 0 0 0\nctxt 5\n");
-	assert_near(look(6 * SECOND, "Combined"), -1); /* no time has gone */
+	assert_near(look(6 * SECOND, "Combined"), -1); /* no time has passed */
 	assert_near(look(6 * SECOND, "Context Switches"), -1);
 }
 
@@ -127,7 +126,7 @@ static void test_devices(void **state)
 	put("/proc/diskstats", "   8  0 sda 1 0 110 0 2 0 241 0 0 0 0\n");
 	put("/proc/net/dev", "  eth0: 4000 1 0 0 0 0 0 0 1700 1 0 0\n");
 	assert_near(look(4 * SECOND, "TX Bytes (eth0)"), 700);
-	assert_near(look(4 * SECOND, "Written (sda)"), -1); /* looked at twice in one moment */
+	assert_near(look(4 * SECOND, "Written (sda)"), -1); /* second look at the same time */
 	assert_near(look(5 * SECOND, "Read (loop0)"), -1);
 	assert_near(look(5 * SECOND, "Read (sda1)"), -1);
 }
@@ -145,8 +144,8 @@ static void test_pressure(void **state)
 	assert_near(look(3 * SECOND, "I/O (some)"), -1);
 }
 
-/* All of them tell a thing; then each is damaged in each way, and the others tell theirs still. */
-static void test_what_is_damaged_costs_its_own_values_alone(void **state)
+/* While one file is damaged in any way, the other files keep their values. */
+static void test_a_damaged_file_affects_only_its_gauges(void **state)
 {
 	static const struct {
 		const char *path, *good, *gauge;
@@ -178,17 +177,17 @@ static void test_what_is_damaged_costs_its_own_values_alone(void **state)
 				assert_near(look(SECOND, files[i].gauge),
 					    i == damaged ? -1 : files[i].expected);
 		}
-		in_root("rm -r proc/net; mkdir proc/net"); /* something is always missing */
+		in_root("rm -r proc/net; mkdir proc/net"); /* some files are always missing */
 		put(files[damaged].path, files[damaged].good);
 	}
-	in_root("rm proc/stat && mkdir proc/stat"); /* cannot be read */
+	in_root("rm proc/stat && mkdir proc/stat"); /* unreadable */
 	assert_near(look(SECOND, "Running"), -1);
 	assert_near(look(SECOND, "Dirty"), 7 * 1024);
-	in_root("rmdir proc/stat && mkfifo proc/stat"); /* nor does this one hang */
+	in_root("rmdir proc/stat && mkfifo proc/stat"); /* a FIFO must not block */
 	assert_near(look(SECOND, "Running"), -1);
 }
 
-static void test_there_is_a_limit_to_gauges(void **state)
+static void test_the_number_of_gauges_is_limited(void **state)
 {
 	FILE *file;
 	char path[256];
@@ -225,7 +224,7 @@ static void test_names_come_before_values_and_once(void **state)
 	assert_false(gauges_have(&gauges, UINT64_MAX - 1));
 }
 
-static void test_nobody_who_does_not_take_them_fills_memory(void **state)
+static void test_untaken_values_have_a_limit(void **state)
 {
 	put("/proc/stat", "procs_running 3\n");
 	for (int i = 1; i <= GAUGE_SNAPSHOTS_MAX + 5; i++)
@@ -235,7 +234,7 @@ static void test_nobody_who_does_not_take_them_fills_memory(void **state)
 	assert_int_equal(gauges.oldest, 6 * SECOND);
 }
 
-static void test_the_thread_goes_on_until_it_is_stopped(void **state)
+static void test_the_thread_runs_until_stopped(void **state)
 {
 	put("/proc/stat", "procs_running 3\n");
 	assert_int_equal(gauges_start(&gauges, 1000000), 0);
@@ -251,15 +250,15 @@ static void test_the_thread_goes_on_until_it_is_stopped(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_what_grows_is_emitted_as_a_rate),
+		TEST(test_counters_are_emitted_as_rates),
 		TEST(test_levels),
 		TEST(test_devices),
 		TEST(test_pressure),
-		TEST(test_what_is_damaged_costs_its_own_values_alone),
-		TEST(test_there_is_a_limit_to_gauges),
+		TEST(test_a_damaged_file_affects_only_its_gauges),
+		TEST(test_the_number_of_gauges_is_limited),
 		TEST(test_names_come_before_values_and_once),
-		TEST(test_nobody_who_does_not_take_them_fills_memory),
-		TEST(test_the_thread_goes_on_until_it_is_stopped),
+		TEST(test_untaken_values_have_a_limit),
+		TEST(test_the_thread_runs_until_stopped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

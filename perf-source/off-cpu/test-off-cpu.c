@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Switches as the kernel would tell of them, in the order of their times; waits out. */
+/* Feeds scheduler switches in time order and checks the waits emitted. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 #include "perf-source/perf/event-set.h"
 
 enum {
-	PID = 5000000, /* above PID_MAX_LIMIT: never found in /proc */
+	PID = 5000000, /* above PID_MAX_LIMIT: never in /proc */
 	TID = PID + 1,
 	STACK_SIZE = 64,
 	OFF_CPU_EVENT = 3,
@@ -91,7 +91,7 @@ static void come(uint32_t tid, uint64_t time)
 
 static char stack_bytes[STACK_SIZE];
 
-/* The sample in front of a switch; its stack lies where it will be written to again. */
+/* The sample before a switch, with its stack in memory that is overwritten later. */
 static void take_stack(uint32_t tid, char content)
 {
 	const struct perf_record_sample sample = {
@@ -102,7 +102,7 @@ static void take_stack(uint32_t tid, char content)
 	assert_int_equal(off_cpu.backend->take_stack(&off_cpu, WAITS_GOING, &sample), 0);
 }
 
-/* What a ring is given back for: the kernel writes there. */
+/* Releases the rings, whose records the kernel then overwrites. */
 static void give_back(void)
 {
 	assert_int_equal(wire_writer_flush(&stream.stage.writer), 0);
@@ -119,7 +119,7 @@ static void do_task(uint32_t type, uint32_t tid, uint64_t time)
 	assert_int_equal(off_cpu.backend->take_task(&off_cpu, &task.header, time), 0);
 }
 
-/* The next record of that type; the test fails if there is none. */
+/* The next record of that type; fails if there is none. */
 static union wire_view expect(uint16_t type)
 {
 	union wire_view view;
@@ -179,15 +179,15 @@ static void test_a_wait_has_the_stack_of_its_beginning(void **state)
 	come(TID, 5000);
 	expect_wait(5000, 3000, 0, 'a');
 	do_task(PERF_RECORD_EXIT, TID, 5500);
-	expect_sum(WIRE_stack_end_SHORT_WAITS, 10); /* until it first ran */
+	expect_sum(WIRE_stack_end_SHORT_WAITS, 10); /* before it first ran */
 	expect_time(990 + 500, 3010, 2);
-	go(TID, 5600); /* for good */
+	go(TID, 5600); /* exits */
 	assert_int_equal(off_cpu_finish(&off_cpu, 9000), 0);
 	expect_nothing_more();
 	assert_null(off_cpu.threads);
 }
 
-static void test_a_stack_outlives_the_ring_that_it_lay_in(void **state)
+static void test_a_stack_outlives_its_ring_space(void **state)
 {
 	come(TID, 1000);
 	take_stack(TID, 'a');
@@ -196,7 +196,7 @@ static void test_a_stack_outlives_the_ring_that_it_lay_in(void **state)
 	come(TID, 5000);
 	give_back();
 	expect_wait(5000, 3000, 0, 'a');
-	take_stack(TID, 'b'); /* in the memory that the first one had */
+	take_stack(TID, 'b'); /* in the first stack's memory */
 	go(TID, 6000);
 	give_back();
 	come(TID, 7000);
@@ -204,11 +204,11 @@ static void test_a_stack_outlives_the_ring_that_it_lay_in(void **state)
 	assert_int_equal(off_cpu.kept_bytes, STACK_SIZE);
 }
 
-static void test_older_threads_are_known_from_the_beginning(void **state)
+static void test_existing_threads_are_counted_from_the_start(void **state)
 {
 	off_cpu.begun_at = 1000;
-	come(TID, 3000);   /* was away */
-	go(TID + 1, 4000); /* ran */
+	come(TID, 3000);   /* was off the CPU */
+	go(TID + 1, 4000); /* was running */
 	assert_int_equal(off_cpu_finish(&off_cpu, 5000), 0);
 	expect_sum(WIRE_stack_end_NO_STACK, 2000);
 	expect_time(2000, 2000, 1);
@@ -217,8 +217,8 @@ static void test_older_threads_are_known_from_the_beginning(void **state)
 	expect_nothing_more();
 }
 
-/* Events are on before the clock is read. */
-static void test_what_comes_before_the_beginning_takes_no_time(void **state)
+/* Events are enabled before the clock is read. */
+static void test_switches_before_the_start_take_no_time(void **state)
 {
 	off_cpu.begun_at = 5000;
 	come(TID, 3000);
@@ -230,7 +230,7 @@ static void test_what_comes_before_the_beginning_takes_no_time(void **state)
 	expect_nothing_more();
 }
 
-static void test_who_could_have_gone_on_was_preempted(void **state)
+static void test_a_runnable_thread_was_preempted(void **state)
 {
 	take_stack(TID, 'p');
 	do_switch(TID, PERF_RECORD_MISC_SWITCH_OUT | PERF_RECORD_MISC_SWITCH_OUT_PREEMPT, 1000);
@@ -238,7 +238,7 @@ static void test_who_could_have_gone_on_was_preempted(void **state)
 	expect_wait(2000, 1000, WIRE_sample_flags_PREEMPTED, 'p');
 }
 
-static void test_who_is_away_at_the_end_is_emitted(void **state)
+static void test_unfinished_waits_are_emitted_at_the_end(void **state)
 {
 	take_stack(TID, 's');
 	go(TID, 1000);
@@ -247,8 +247,7 @@ static void test_who_is_away_at_the_end_is_emitted(void **state)
 	expect_time(1000, 3000, 1);
 }
 
-/* What is told of waits until now, but for sums of those without a stack; how many stood for more.
- */
+/* Sums the waits emitted so far, except sums without stack; counts those that stand for more. */
 static uint64_t take_emitted(size_t *ret_sampled)
 {
 	union wire_view view;
@@ -286,7 +285,7 @@ static void test_short_waits_are_sampled(void **state)
 	assert_int_equal(off_cpu.n_short, 100 - n_sampled);
 }
 
-/* A stack that is lost must not be that of another wait. */
+/* After a lost stack sample an older stack must not be used. */
 static void test_a_wait_without_a_stack_has_none(void **state)
 {
 	come(TID, 1000);
@@ -297,7 +296,8 @@ static void test_a_wait_without_a_stack_has_none(void **state)
 	go(TID, 4000);
 	come(TID, 6000);
 	assert_int_equal(off_cpu_finish(&off_cpu, 6000), 0);
-	expect_sum(WIRE_stack_end_NO_STACK, 1000 + 2000); /* also before the first switch */
+	expect_sum(WIRE_stack_end_NO_STACK,
+		   1000 + 2000); /* includes the time before the first switch */
 	expect_time(2000, 1000 + 1000 + 2000, 3);
 }
 
@@ -307,7 +307,7 @@ static void test_after_a_loss_nothing_is_assumed(void **state)
 	take_stack(TID, 'a');
 	go(TID, 2000);
 	assert_int_equal(off_cpu.backend->take_lost(&off_cpu, 3000), 0);
-	come(TID, 5000); /* from which wait is not known */
+	come(TID, 5000); /* the start of this wait is unknown */
 	take_stack(TID, 'b');
 	go(TID, 5500);
 	come(TID, 6000);
@@ -318,7 +318,7 @@ static void test_after_a_loss_nothing_is_assumed(void **state)
 	assert_int_equal(off_cpu.n_contradictions, 0);
 }
 
-static void test_a_tid_that_is_used_again_is_another_thread(void **state)
+static void test_a_reused_tid_is_another_thread(void **state)
 {
 	come(TID, 1000);
 	take_stack(TID, 'a');
@@ -327,7 +327,7 @@ static void test_a_tid_that_is_used_again_is_another_thread(void **state)
 	do_task(PERF_RECORD_FORK, TID, 3000); /* its exit was lost */
 	come(TID, 3500);
 	give_back();
-	expect_sum(WIRE_stack_end_NO_STACK, 1000); /* of the first one, which came at 1000 */
+	expect_sum(WIRE_stack_end_NO_STACK, 1000); /* of the first thread, which came at 1000 */
 	expect_time(1000, 1000, 1);
 	assert_int_equal(off_cpu_finish(&off_cpu, 4000), 0);
 	expect_sum(WIRE_stack_end_NO_STACK, 500);
@@ -344,7 +344,7 @@ static void test_the_idle_task_never_waits(void **state)
 	assert_null(off_cpu.threads);
 }
 
-/* What sched:sched_waking has in front of `pid`, its flags among it, and that. */
+/* The fields of sched:sched_waking up to `pid`, including the flags. */
 enum { WAKING_FLAGS_AT = 2, WAKING_PID_AT = 24, WAKING_SIZE = 36 };
 
 static void wake(uint64_t time, char flags, size_t size)
@@ -360,7 +360,7 @@ static void wake(uint64_t time, char flags, size_t size)
 	assert_int_equal(off_cpu.backend->take_stack(&off_cpu, WAITS_WAKING, &waker), 0);
 }
 
-static void test_who_wakes_is_emitted(void **state)
+static void test_the_waker_is_emitted(void **state)
 {
 	enum { TRACE_FLAG_HARDIRQ = 0x08 };
 	union wire_view view;
@@ -369,7 +369,7 @@ static void test_who_wakes_is_emitted(void **state)
 	take_stack(TID, 'w');
 	go(TID, 1000);
 	wake(1500, 0, WAKING_SIZE);
-	view = expect(WIRE_RECORD_sample); /* at once */
+	view = expect(WIRE_RECORD_sample); /* emitted immediately */
 	assert_int_equal(view.sample.event, OFF_CPU_EVENT + 1);
 	assert_int_equal(view.sample.tid, PID + 8);
 	assert_int_equal(view.sample.time, 1500);
@@ -380,22 +380,22 @@ static void test_who_wakes_is_emitted(void **state)
 	assert_int_equal(view.sample.waker_tid, PID + 8);
 	take_stack(TID, 'w');
 	go(TID, 3000);
-	wake(3500, TRACE_FLAG_HARDIRQ, WAKING_SIZE); /* who was interrupted has not done it */
+	wake(3500, TRACE_FLAG_HARDIRQ, WAKING_SIZE); /* the interrupted thread is not the waker */
 	come(TID, 4000);
 	view = expect(WIRE_RECORD_sample);
 	assert_int_equal(view.sample.event, OFF_CPU_EVENT);
 	assert_int_equal(view.sample.waker_tid, 0);
 	take_stack(TID, 'w');
 	go(TID, 5000);
-	wake(5500, 0, WAKING_PID_AT + 3); /* cut */
+	wake(5500, 0, WAKING_PID_AT + 3); /* truncated */
 	come(TID, 6000);
 	view = expect(WIRE_RECORD_sample);
 	assert_int_equal(view.sample.waker_tid, 0);
-	wake(6500, 0, WAKING_SIZE); /* it is awake */
+	wake(6500, 0, WAKING_SIZE); /* already awake */
 	assert_int_equal(off_cpu.n_wakeups, 1);
 }
 
-/* Wakeups of short waits stand for all of them, but for what is not told yet at the end. */
+/* Wake-ups of sampled short waits stand for all, except for a remainder at the end. */
 static void test_wakeups_of_short_waits_are_sampled(void **state)
 {
 	enum { N = 1000, WAIT = 60, STEP = 100, THRESHOLD = 100 };
@@ -421,7 +421,7 @@ static void test_wakeups_of_short_waits_are_sampled(void **state)
 	assert_in_range(n, N * WAIT / (3 * THRESHOLD), N * WAIT / THRESHOLD);
 }
 
-/* What the kernel's program tells; its threads are born at 500. */
+/* An event of the BPF program; its threads were created at 500. */
 static void emit(const struct switch_event *event)
 {
 	_Alignas(8) char memory[sizeof(struct perf_record_raw) + sizeof(*event)] = { 0 };
@@ -432,7 +432,7 @@ static void emit(const struct switch_event *event)
 	raw->header.size = offsetof(struct perf_record_raw, data) + raw->size;
 	memcpy(raw->data, event, sizeof(*event));
 	assert_int_equal(off_cpu.backend->take_switch(&off_cpu, &raw->header, event->until), 0);
-	raw->size--; /* cut */
+	raw->size--; /* truncated */
 	assert_int_equal(off_cpu.backend->take_switch(&off_cpu, &raw->header, event->until), 0);
 }
 
@@ -467,9 +467,9 @@ static void test_a_wait_paired_in_the_kernel_has_its_stack(void **state)
 	take_stack_at(1001, 'a');
 	emit_wait(1000, 3000);
 	expect_wait(3000, 2000, 0, 'a');
-	emit_wait(4000, 5000); /* the kernel took none */
+	emit_wait(4000, 5000); /* without a stack */
 	take_stack_at(6001, 'b');
-	emit_wait(7000, 9000); /* that was of a short wait before */
+	emit_wait(7000, 9000); /* the stack belongs to an earlier short wait */
 	emit_end(500, 9500, (struct switch_sums){ 600, 5400, 4, 400, 0 });
 	expect_sum(WIRE_stack_end_SHORT_WAITS, 400);
 	expect_sum(WIRE_stack_end_NO_STACK, 1000 + 2000);
@@ -502,7 +502,7 @@ static void test_a_sampled_wait_stands_for_others(void **state)
 	take_stack_at(1001, 'a');
 	emit(&event);
 	expect_wait(1050, 150, WIRE_sample_flags_SAMPLED, 'a');
-	/* The record of another one is lost, and 100 nobody stands for. */
+	/* One wait's record is lost, and 100 ns are not represented by any sampled wait. */
 	emit_end(500, 9500, (struct switch_sums){ 600, 400, 9, 400, 300 });
 	expect_sum(WIRE_stack_end_SHORT_WAITS, 100);
 	expect_sum(WIRE_stack_end_NO_STACK, 150);
@@ -515,7 +515,7 @@ static void test_a_reused_tid_inherits_nothing(void **state)
 	take_stack_at(1001, 'a');
 	emit_wait(1000, 3000);
 	expect_wait(3000, 2000, 0, 'a');
-	take_stack_at(3501, 'b'); /* its end is lost */
+	take_stack_at(3501, 'b'); /* the end of its wait is lost */
 	emit_end(4000, 4500, (struct switch_sums){ 300, 200, 1, 0, 0 });
 	expect_sum(WIRE_stack_end_NO_STACK, 200);
 	expect_time(300, 200, 1);
@@ -532,7 +532,7 @@ static void test_the_program_is_not_in_its_stacks(void **state)
 				       "0000000000000400 T schedule\n";
 	struct perf_record_sample stack = { .chain = chain, .n_chain = 5 };
 
-	switch_events_trim_stack(&off_cpu.leaving, &stack); /* nobody knows where it ends */
+	switch_events_trim_stack(&off_cpu.leaving, &stack); /* the boundary is unknown */
 	assert_int_equal(stack.n_chain, 5);
 	off_cpu.backend->find_functions(&off_cpu, kallsyms, sizeof(kallsyms) - 1);
 	switch_events_trim_stack(&off_cpu.leaving, &stack);
@@ -543,8 +543,8 @@ static void test_the_program_is_not_in_its_stacks(void **state)
 	assert_int_equal(stack.chain[0], 0x300);
 }
 
-/* Of who goes the program tells a 0. */
-static void test_a_wakeup_that_the_kernel_has_chosen(void **state)
+/* The BPF program stores a 0 for a thread that goes off the CPU. */
+static void test_a_wakeup_sampled_by_the_kernel(void **state)
 {
 	struct switch_stack data = { 700, WIRE_sample_flags_SAMPLED };
 	const struct perf_record_sample waker = { .pid = PID + 7,
@@ -566,7 +566,7 @@ static void test_a_wakeup_that_the_kernel_has_chosen(void **state)
 	assert_non_null(off_cpu_find_thread(&off_cpu, PID + 8));
 }
 
-/* Five thousand waits a second, of two threads: ten times what one CPU's may be. */
+/* Five thousand waits per second by two threads: ten times what one CPU may emit. */
 static uint64_t wait_a_lot(uint64_t time, uint64_t each_ns, int n)
 {
 	for (int i = 0; i < n; i++, time += 400000) {
@@ -601,19 +601,19 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_wait_has_the_stack_of_its_beginning),
-		TEST(test_a_stack_outlives_the_ring_that_it_lay_in),
-		TEST(test_older_threads_are_known_from_the_beginning),
-		TEST(test_what_comes_before_the_beginning_takes_no_time),
-		TEST(test_who_could_have_gone_on_was_preempted),
-		TEST(test_who_is_away_at_the_end_is_emitted),
+		TEST(test_a_stack_outlives_its_ring_space),
+		TEST(test_existing_threads_are_counted_from_the_start),
+		TEST(test_switches_before_the_start_take_no_time),
+		TEST(test_a_runnable_thread_was_preempted),
+		TEST(test_unfinished_waits_are_emitted_at_the_end),
 		TEST(test_short_waits_are_sampled),
 		TEST(test_a_wait_without_a_stack_has_none),
 		TEST(test_after_a_loss_nothing_is_assumed),
-		TEST(test_a_tid_that_is_used_again_is_another_thread),
+		TEST(test_a_reused_tid_is_another_thread),
 		TEST(test_the_idle_task_never_waits),
-		TEST(test_who_wakes_is_emitted),
+		TEST(test_the_waker_is_emitted),
 		TEST(test_wakeups_of_short_waits_are_sampled),
-		TEST_PROGRAM(test_a_wakeup_that_the_kernel_has_chosen),
+		TEST_PROGRAM(test_a_wakeup_sampled_by_the_kernel),
 		TEST_PROGRAM(test_a_wait_paired_in_the_kernel_has_its_stack),
 		TEST_PROGRAM(test_a_wait_whose_record_is_lost_is_in_the_sums),
 		TEST_PROGRAM(test_a_sampled_wait_stands_for_others),

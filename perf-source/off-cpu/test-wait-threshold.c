@@ -30,7 +30,7 @@ static void emit(uint64_t n, uint64_t weight)
 		wait_threshold_count_emitted(&threshold, weight);
 }
 
-/* So many a second. Switches are told of by the second, waits as they end. */
+/* These numbers per second. Switches are reported every second, waits as they end. */
 static void pass(int seconds, uint64_t n_switches, uint64_t n_waits, uint64_t duration)
 {
 	for (int i = 0; i < seconds * STEPS; i++) {
@@ -42,30 +42,30 @@ static void pass(int seconds, uint64_t n_switches, uint64_t n_waits, uint64_t du
 	}
 }
 
-static void test_a_calm_machine_is_emitted_all(void **state)
+static void test_a_calm_machine_emits_all_waits(void **state)
 {
 	pass(10, 1000, 900, MS);
 	assert_int_equal(threshold.ns, WAIT_THRESHOLD_DEFAULT_NS);
 	assert_int_equal(threshold.highest_ns, WAIT_THRESHOLD_DEFAULT_NS);
 }
 
-static void test_what_was_before_changes_nothing(void **state)
+static void test_earlier_counts_change_nothing(void **state)
 {
 	assert_false(wait_threshold_adapt(&threshold, 0));
 	pass(1, 1000, 900, MS);
 	assert_int_equal(threshold.ns, WAIT_THRESHOLD_DEFAULT_NS);
 }
 
-static void test_what_switches_cost_is_not_left_for_waits(void **state)
+static void test_the_cost_of_switches_reduces_the_budget(void **state)
 {
 	pass(2, 10000, 0, 0);
-	pass(1, 10000, 380, MS); /* 8 of 20 milliseconds are left */
+	pass(1, 10000, 380, MS); /* 8 of 20 ms are left */
 	assert_int_equal(threshold.ns, WAIT_THRESHOLD_DEFAULT_NS);
 	pass(1, 10000, 500, MS);
 	assert_true(threshold.ns > MS && threshold.ns <= 4 * MS);
 }
 
-static void test_some_are_emitted_whatever_switches_cost(void **state)
+static void test_some_waits_are_always_affordable(void **state)
 {
 	pass(2, 1000000, 0, 0);
 	pass(5, 1000000, 80, MS);
@@ -82,7 +82,7 @@ static void test_switches_that_cost_more_leave_less(void **state)
 	assert_true(threshold.ns > MS);
 }
 
-static void test_it_rises_in_steps_and_falls_as_far_as_may_be(void **state)
+static void test_it_rises_in_steps_and_falls_at_once(void **state)
 {
 	now += WAIT_THRESHOLD_RISE_NS;
 	emit(250, 30 * MS); /* a burst */
@@ -93,14 +93,14 @@ static void test_it_rises_in_steps_and_falls_as_far_as_may_be(void **state)
 		assert_true(wait_threshold_adapt(&threshold, now));
 		assert_int_equal(threshold.ns, step);
 	}
-	pass(1, 100, 100, 30 * MS); /* 500 may be, half of what is affordable */
+	pass(1, 100, 100, 30 * MS); /* 500 are allowed: half of what is affordable */
 	assert_int_equal(threshold.ns, threshold.highest_ns / 4);
 	pass(1, 100, 0, 0);
 	assert_int_equal(threshold.ns, WAIT_THRESHOLD_DEFAULT_NS);
 }
 
-/* What was calm before does not make a burst look slower than it is. */
-static void test_a_new_load_is_met_at_once(void **state)
+/* A calm period before a burst must not make the burst's rate look lower. */
+static void test_the_threshold_follows_a_burst_at_once(void **state)
 {
 	pass(3, 1000, 100, 0);
 	now += WAIT_THRESHOLD_SPAN_NS - WAIT_THRESHOLD_RISE_NS;
@@ -111,13 +111,13 @@ static void test_a_new_load_is_met_at_once(void **state)
 	assert_int_equal(threshold.ns, WAIT_THRESHOLD_DEFAULT_NS * WAIT_THRESHOLD_STEP);
 }
 
-static void test_it_has_a_most(void **state)
+static void test_the_threshold_has_a_maximum(void **state)
 {
 	pass(5, 1000, 100000, 10 * NANOSECONDS_A_SECOND);
 	assert_int_equal(threshold.ns, WAIT_THRESHOLD_MAX_NS);
 }
 
-static void test_who_gives_one_keeps_it(void **state)
+static void test_a_given_threshold_is_kept(void **state)
 {
 	wait_threshold_init(&threshold, 5000, N_CPUS);
 	wait_threshold_begin(&threshold, now, SWITCH_IN_KERNEL_COSTS_NS);
@@ -125,7 +125,7 @@ static void test_who_gives_one_keeps_it(void **state)
 	assert_int_equal(threshold.ns, 5000);
 }
 
-/* The parts that the kinds of waits have which take turns, of all that is told. */
+/* Samples waits of alternating durations; returns each duration's share of the emitted weight. */
 static void sample_in_turns(const uint64_t *durations, size_t n, double *ret)
 {
 	struct short_waits waits = { 0 };
@@ -144,7 +144,7 @@ static void sample_in_turns(const uint64_t *durations, size_t n, double *ret)
 		ret[i] = (double)emitted[i] / sum;
 }
 
-static void test_what_takes_turns_is_emitted_in_proportion(void **state)
+static void test_alternating_waits_are_sampled_in_proportion(void **state)
 {
 	static const uint64_t halves[] = { WAIT_THRESHOLD_DEFAULT_NS / 2,
 					   WAIT_THRESHOLD_DEFAULT_NS / 2 },
@@ -173,16 +173,16 @@ static void test_a_threshold_that_falls_leaves_nothing_behind(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_a_calm_machine_is_emitted_all),
-		TEST(test_what_was_before_changes_nothing),
-		TEST(test_what_switches_cost_is_not_left_for_waits),
-		TEST(test_some_are_emitted_whatever_switches_cost),
+		TEST(test_a_calm_machine_emits_all_waits),
+		TEST(test_earlier_counts_change_nothing),
+		TEST(test_the_cost_of_switches_reduces_the_budget),
+		TEST(test_some_waits_are_always_affordable),
 		TEST(test_switches_that_cost_more_leave_less),
-		TEST(test_it_rises_in_steps_and_falls_as_far_as_may_be),
-		TEST(test_a_new_load_is_met_at_once),
-		TEST(test_it_has_a_most),
-		TEST(test_who_gives_one_keeps_it),
-		TEST(test_what_takes_turns_is_emitted_in_proportion),
+		TEST(test_it_rises_in_steps_and_falls_at_once),
+		TEST(test_the_threshold_follows_a_burst_at_once),
+		TEST(test_the_threshold_has_a_maximum),
+		TEST(test_a_given_threshold_is_kept),
+		TEST(test_alternating_waits_are_sampled_in_proportion),
 		TEST(test_a_threshold_that_falls_leaves_nothing_behind),
 	};
 

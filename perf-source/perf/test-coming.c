@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Rings of plain memory, filled as the kernel would. */
+/* Rings in plain memory, filled as the kernel would fill them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -63,7 +63,7 @@ static void take(void)
 		coming_take(&coming, &record);
 }
 
-static void test_what_waits_is_coming_until_it_is_taken(void **state)
+static void test_a_pending_record_is_coming_until_taken(void **state)
 {
 	assert_false(coming_changes(&coming, PID));
 	put(0, PERF_RECORD_FORK, PID, PID, 1);
@@ -80,7 +80,7 @@ static void test_what_waits_is_coming_until_it_is_taken(void **state)
 	assert_false(coming_changes(&coming, PID + 1));
 }
 
-static void test_what_was_taken_before_anybody_asked_is_not(void **state)
+static void test_a_record_taken_earlier_is_not_coming(void **state)
 {
 	put(0, PERF_RECORD_FORK, PID, PID, 1);
 	take();
@@ -95,7 +95,7 @@ static void test_threads_change_nothing(void **state)
 {
 	put(0, PERF_RECORD_FORK, PID, PID + 1, PID);
 	put(0, PERF_RECORD_EXIT, PID, PID + 1, 1);
-	put(2, PERF_RECORD_EXIT, PID, PID, 1); /* no ring of side-band */
+	put(2, PERF_RECORD_EXIT, PID, PID, 1); /* not a side-band ring */
 	assert_false(coming_changes(&coming, PID));
 }
 
@@ -115,8 +115,8 @@ static void test_no_pid_is_too_large(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_what_waits_is_coming_until_it_is_taken),
-		TEST(test_what_was_taken_before_anybody_asked_is_not),
+		TEST(test_a_pending_record_is_coming_until_taken),
+		TEST(test_a_record_taken_earlier_is_not_coming),
 		TEST(test_threads_change_nothing),
 		TEST(test_no_pid_is_too_large),
 	};

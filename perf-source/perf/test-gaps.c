@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Rings of plain memory, filled as the kernel would, that have room for few records. */
+/* Small rings in plain memory, filled as the kernel would fill them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -73,7 +73,7 @@ static void test_a_ring_with_room_has_lost_nothing(void **state)
 	assert_false(look());
 }
 
-/* Samples of the time before what tells of it are unsure as well. */
+/* Samples from before the record that reports the loss are unsure as well. */
 static void test_a_gap_begins_behind_the_record_before(void **state)
 {
 	put_many(&rings[0], 1);
@@ -97,7 +97,7 @@ static void test_a_loss_may_come_first(void **state)
 	assert_int_equal(until, 20);
 }
 
-/* The kernel tells of it in front of the next record, for which there is no room yet. */
+/* The kernel reports a loss before the next record, for which the ring has no room yet. */
 static void test_a_full_ring_may_have_lost_something(void **state)
 {
 	put_many(&rings[0], 3);
@@ -106,7 +106,7 @@ static void test_a_full_ring_may_have_lost_something(void **state)
 	assert_false(take(0, 20));
 	assert_true(take(0, 30));
 	assert_int_equal(until, UINT64_MAX);
-	assert_true(look()); /* it has not been given room */
+	assert_true(look()); /* no room was freed */
 	assert_int_equal(until, UINT64_MAX);
 	ring_release(&rings[0]);
 	assert_true(look());
@@ -128,7 +128,7 @@ static void test_a_full_ring_goes_on_with_its_next_record(void **state)
 	assert_false(take(0, 40));
 }
 
-/* It was full for a while between two looks. */
+/* The ring was full for a while between two looks. */
 static void test_a_ring_that_fills_behind_a_look_is_noticed(void **state)
 {
 	put_many(&rings[0], 1);
@@ -155,7 +155,7 @@ static void test_a_gap_lasts_until_the_last_ring_has_none(void **state)
 	assert_int_equal(until, 30);
 }
 
-static void test_a_cpu_without_a_ring_has_none(void **state)
+static void test_a_cpu_without_a_ring_has_no_gap(void **state)
 {
 	ring_close(&rings[1]);
 	assert_false(look());
@@ -173,7 +173,7 @@ int main(void)
 		TEST(test_a_full_ring_goes_on_with_its_next_record),
 		TEST(test_a_ring_that_fills_behind_a_look_is_noticed),
 		TEST(test_a_gap_lasts_until_the_last_ring_has_none),
-		TEST(test_a_cpu_without_a_ring_has_none),
+		TEST(test_a_cpu_without_a_ring_has_no_gap),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Rings of plain memory, filled as the kernel would. */
+/* Rings in plain memory, filled as the kernel would fill them. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,7 +33,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* An exit record, with `padding` bytes between it and its tail that tell its number. */
+/* An exit record; `padding` bytes before its tail hold its number. */
 static bool put_event(size_t ring, uint64_t time, unsigned char number, size_t padding)
 {
 	_Alignas(8) char record[RING_SIZE];
@@ -47,7 +47,7 @@ static bool put_event(size_t ring, uint64_t time, unsigned char number, size_t p
 	return test_ring_put(&rings[ring], record, header.size);
 }
 
-/* The number of the next event, whole and from that ring; 0: none. */
+/* Checks that the next event is whole and from that ring; returns its number, 0: none. */
 static uint32_t next(uint64_t until, size_t ring, uint64_t time)
 {
 	struct merge_record record;
@@ -83,7 +83,7 @@ static void test_rings_are_merged_by_time(void **state)
 	assert_int_equal(merge.n_late, 0);
 }
 
-static void test_of_one_time_the_side_band_comes_first(void **state)
+static void test_side_band_goes_first_at_equal_times(void **state)
 {
 	put_event(2, 10, 3, 8);
 	put_event(1, 10, 2, 8);
@@ -94,7 +94,7 @@ static void test_of_one_time_the_side_band_comes_first(void **state)
 	assert_int_equal(next(100, 2, 10), 3);
 }
 
-static void test_what_is_too_young_waits(void **state)
+static void test_young_records_are_held_back(void **state)
 {
 	put_event(0, 10, 1, 8);
 	put_event(0, 20, 2, 8);
@@ -142,7 +142,7 @@ static void test_a_record_without_a_time_is_handed_out_at_once(void **state)
 	assert_int_equal(next(100, 0, 80), 1);
 }
 
-static void test_what_comes_after_the_look_is_not_seen_yet(void **state)
+static void test_records_after_the_look_are_not_seen(void **state)
 {
 	put_event(0, 10, 1, 8);
 	merge_look(&merge);
@@ -153,7 +153,7 @@ static void test_what_comes_after_the_look_is_not_seen_yet(void **state)
 	assert_int_equal(next(100, 0, 20), 2);
 }
 
-/* Every position of a record against the end of the ring, many times around. */
+/* A record at every position relative to the end of the ring, many times around. */
 static void test_records_over_the_end_of_the_ring_are_whole(void **state)
 {
 	for (unsigned int i = 1; i <= 3000; i++) {
@@ -170,14 +170,14 @@ static void test_records_over_the_end_of_the_ring_are_whole(void **state)
 	assert_true(rings[0].page->data_head > 10 * RING_SIZE);
 }
 
-/* Handed out and not released: a record over the end stays whole while others are looked at. */
+/* A record across the end that is not yet released must stay whole while other records are read. */
 static void test_a_record_stays_until_it_is_released(void **state)
 {
 	struct merge_record records[8];
 	const unsigned char *bytes;
 	int n = 0;
 
-	for (unsigned int i = 1; i <= 9; i++) { /* the position gets near the end */
+	for (unsigned int i = 1; i <= 9; i++) { /* moves the position near the end */
 		assert_true(put_event(0, i, i, 400));
 		merge_look(&merge);
 		assert_int_equal(next(i, 0, i), i);
@@ -195,7 +195,7 @@ static void test_a_record_stays_until_it_is_released(void **state)
 		for (size_t k = 0; k < 472; k++)
 			assert_int_equal(bytes[k], 50 + i);
 	}
-	/* The kernel has no room before the release, and all of it behind. */
+	/* The kernel has no room before the release and all of it afterwards. */
 	assert_false(put_event(0, 300, 1, 472));
 	merge_release(&merge);
 	assert_true(put_event(0, 300, 1, 472));
@@ -222,10 +222,10 @@ static void test_looking_ahead_takes_nothing(void **state)
 	assert_int_equal(next(100, 0, 20), 2);
 	merge_release(&merge);
 	put_event(0, 30, 3, 1200);
-	put_event(0, 40, 4, 1200); /* goes over the end */
+	put_event(0, 40, 4, 1200); /* crosses the end */
 	merge_look(&merge);
 	assert_int_equal(next(100, 0, 30), 3);
-	put_event(0, 50, 5, 472); /* was not there at the last look */
+	put_event(0, 50, 5, 472); /* after the last look */
 	assert_int_equal(merge_look_ahead(&merge, 0, &position, collect, seen), 0);
 	assert_string_equal(seen, "45");
 	assert_int_equal(next(100, 0, 40), 4);
@@ -233,7 +233,7 @@ static void test_looking_ahead_takes_nothing(void **state)
 	assert_int_equal(next(100, 0, 50), 5);
 }
 
-static void test_looking_ahead_stops_when_emitted(void **state)
+static void test_looking_ahead_stops_on_request(void **state)
 {
 	char seen[16] = "";
 	uint64_t position = 0;
@@ -245,7 +245,7 @@ static void test_looking_ahead_stops_when_emitted(void **state)
 	assert_string_equal(seen, "67");
 }
 
-static void test_looking_ahead_goes_on_where_it_was(void **state)
+static void test_looking_ahead_resumes_at_its_position(void **state)
 {
 	char seen[16] = "";
 	uint64_t position = 0;
@@ -258,7 +258,7 @@ static void test_looking_ahead_goes_on_where_it_was(void **state)
 	assert_string_equal(seen, "123");
 	put_event(0, 40, 4, 8);
 	merge_look(&merge);
-	for (int number = 1; number <= 4; number++) /* what was taken is not shown either */
+	for (int number = 1; number <= 4; number++) /* records taken are not shown again */
 		assert_int_equal(next(100, 0, 10 * number), number);
 	put_event(0, 50, 5, 8);
 	assert_int_equal(merge_look_ahead(&merge, 0, &position, collect, seen), 0);
@@ -272,7 +272,7 @@ static void test_a_ring_that_cannot_be_mapped_is_closed(void **state)
 
 	assert_int_equal(pipe(ends), 0);
 	assert_true(ring_open(&ring, ends[0], RING_SIZE) < 0);
-	assert_int_equal(close(ends[0]), -1); /* it was taken over */
+	assert_int_equal(close(ends[0]), -1); /* ring_open() has closed it */
 	close(ends[1]);
 	ring_close(&ring);
 }
@@ -282,17 +282,17 @@ int main(void)
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(test_rings_are_merged_by_time),
-		TEST(test_of_one_time_the_side_band_comes_first),
-		TEST(test_what_is_too_young_waits),
+		TEST(test_side_band_goes_first_at_equal_times),
+		TEST(test_young_records_are_held_back),
 		TEST(test_records_within_the_slack_are_held_back),
 		TEST(test_late_records_get_the_last_time),
 		TEST(test_a_record_without_a_time_is_handed_out_at_once),
-		TEST(test_what_comes_after_the_look_is_not_seen_yet),
+		TEST(test_records_after_the_look_are_not_seen),
 		TEST(test_records_over_the_end_of_the_ring_are_whole),
 		TEST(test_a_record_stays_until_it_is_released),
 		TEST(test_looking_ahead_takes_nothing),
-		TEST(test_looking_ahead_stops_when_emitted),
-		TEST(test_looking_ahead_goes_on_where_it_was),
+		TEST(test_looking_ahead_stops_on_request),
+		TEST(test_looking_ahead_resumes_at_its_position),
 		cmocka_unit_test(test_a_ring_that_cannot_be_mapped_is_closed),
 	};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* For tests: rings in plain memory, filled as the kernel would. */
+/* For tests: rings in plain memory, filled as the kernel would fill them. */
 #pragma once
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Filters as text, and what their programs decide: by an interpreter of the few instructions that
- * they have, for any task, and by the kernel itself, where it lets us, for our own.
+ * Filters as text and the decisions of their BPF programs: by an interpreter of the instructions
+ * they use, for any task, and by the kernel, where permitted, for this task.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -32,18 +32,18 @@ enum {
 	TASKS_A_ROUND = 20,
 };
 
-/* The task that a sample is of. */
+/* The task of a sample. */
 struct task {
 	uint32_t pid, tid, uid, gid;
 	char comm[SAMPLE_FILTER_COMM_SIZE];
-	uint64_t cgroups[ANCESTORS]; /* by level; 0: it lies less deep */
+	uint64_t cgroups[ANCESTORS]; /* by level; 0: the task is less deep */
 	bool is_followed;
 };
 
-static struct bpf_code program;	  /* what was loaded last */
+static struct bpf_code program;	  /* the last one loaded */
 static uint64_t n_skipped;	  /* the item of its map */
-static bool is_kernel_asked;	  /* else nothing of this reaches it */
-static enum bpf_prog_type loaded; /* what the program was loaded as */
+static bool is_kernel_asked;	  /* otherwise the kernel is not involved */
+static enum bpf_prog_type loaded; /* program type at load */
 
 int __real_bpf_make_counter(void);
 int __wrap_bpf_make_counter(void);
@@ -65,7 +65,7 @@ int __wrap_bpf_load_program(const struct bpf_code *code, enum bpf_prog_type type
 	loaded = type;
 	program = *code;
 	assert_true(code->n <= BPF_CODE_MAX);
-	/* The kernel runs programs for a test of some types alone: of this one, for our task. */
+	/* BPF_PROG_TEST_RUN supports few program types; this one runs for the current task. */
 	if (is_kernel_asked)
 		return __real_bpf_load_program(code, BPF_PROG_TYPE_RAW_TRACEPOINT);
 	return open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -78,7 +78,7 @@ uint64_t __wrap_bpf_read_counter(int map_fd)
 	return is_kernel_asked ? __real_bpf_read_counter(map_fd) : n_skipped;
 }
 
-/* The interpreter. Addresses are those of our own memory. */
+/* The interpreter. Addresses are those of this process. */
 struct machine {
 	const struct task *task;
 	int skipped_fd, followed_fd;
@@ -157,7 +157,7 @@ static bool is_discovered(int condition, uint64_t left, uint64_t right)
 	return condition == BPF_JA || (condition == BPF_JEQ) == (left == right);
 }
 
-/* Nothing but what a call returns, and what it must keep, is worth anything behind it. */
+/* A call invalidates all registers but its result and the callee-saved ones. */
 static void run_call(struct machine *machine, int function)
 {
 	machine->registers[0] = call(machine, function);
@@ -181,7 +181,7 @@ static void run_store(struct machine *machine, const struct bpf_insn *at)
 	*(uint64_t *)memory(machine, address, sizeof(value)) = value;
 }
 
-/* One instruction: how many more are passed over. */
+/* Runs one instruction; returns how many following ones to skip. */
 static size_t step(struct machine *machine, const struct bpf_insn *at)
 {
 	uint64_t *registers = machine->registers, *to = &registers[at->dst_reg];
@@ -231,7 +231,7 @@ static bool interpret(const struct sample_filter *filter, int followed_fd, const
 	return false;
 }
 
-/* A filter as it was made up: what it means is not asked of the parser. */
+/* A filter as it was generated, independent of the parser. */
 struct term {
 	enum sample_filter_field field;
 	bool is_equal, begins_group;
@@ -254,7 +254,7 @@ static bool holds(const struct term *term, const struct task *task)
 	return is_same == term->is_equal;
 }
 
-/* All groups hold of which one term does. */
+/* Every group must have a term that holds. */
 static bool is_wanted(const struct term *terms, size_t n, const struct task *task)
 {
 	bool group = true, all = true;
@@ -316,7 +316,7 @@ static void load(struct sample_filter *filter, const char *text, int followed_fd
 	assert_int_equal(sample_filter_load(filter, followed_fd), 0);
 }
 
-static void test_programs_decide_as_their_text_says(void **state)
+static void test_programs_decide_like_their_text(void **state)
 {
 	srand(1);
 	for (int round = 0; round < ROUNDS; round++) {
@@ -343,7 +343,7 @@ static void test_programs_decide_as_their_text_says(void **state)
 	}
 }
 
-/* Longer names differ behind what a filter can have. */
+/* Longer names would differ only past the length that a filter supports. */
 static void test_a_comm_is_compared_to_its_end(void **state)
 {
 	struct sample_filter filter;
@@ -376,13 +376,13 @@ static void test_groups_below_a_cgroup_belong_to_it(void **state)
 		assert_int_equal(interpret(&filter, -1, &task), is_equal);
 		task.cgroups[1] = 8;
 		assert_int_equal(interpret(&filter, -1, &task), !is_equal);
-		task.cgroups[1] = 0; /* it lies in the root */
+		task.cgroups[1] = 0; /* the task is in the root cgroup */
 		assert_int_equal(interpret(&filter, -1, &task), !is_equal);
 		sample_filter_unload(&filter);
 	}
 }
 
-/* Those of others are not ours to count. */
+/* Samples of processes that are not followed are not counted. */
 static void test_only_followed_processes_are_filtered(void **state)
 {
 	enum { FOLLOWED_FD = 1000 };
@@ -411,7 +411,7 @@ static void test_without_terms_all_followed_pass(void **state)
 	sample_filter_unload(&filter);
 }
 
-static void test_a_term_is_understood(void **state)
+static void test_terms_are_parsed(void **state)
 {
 	struct sample_filter filter;
 	const struct sample_filter_term *term = filter.terms;
@@ -444,7 +444,7 @@ static void test_or_binds_closer_than_and(void **state)
 	}
 }
 
-/* `n_before` characters of it were understood. */
+/* Parsing must stop after `n_before` characters. */
 static void refuse(const char *text, int error, size_t n_before)
 {
 	struct sample_filter filter;
@@ -455,7 +455,7 @@ static void refuse(const char *text, int error, size_t n_before)
 	assert_int_equal(at - text, n_before);
 }
 
-static void test_what_is_no_term_is_refused_there(void **state)
+static void test_invalid_terms_are_refused_at_their_position(void **state)
 {
 	static const char *const wrong[] = {
 		"",
@@ -505,7 +505,7 @@ static void test_what_is_no_term_is_refused_there(void **state)
 	refuse("pid==1,,pid==2", -EINVAL, strlen("pid==1,"));
 }
 
-static void test_there_is_a_limit_of_terms(void **state)
+static void test_the_number_of_terms_is_limited(void **state)
 {
 	struct sample_filter filter;
 	char text[TEXT_SIZE] = "pid==1";
@@ -543,7 +543,7 @@ static void test_a_cgroup_is_a_path_below_the_root(void **state)
 	assert_true(filter.terms[0].number > 0);
 }
 
-/* What the kernel decides of ourselves. */
+/* Whether the kernel accepts samples of this task. */
 static bool ask_kernel(const char *text)
 {
 	union bpf_attr attr = { 0 };
@@ -623,13 +623,13 @@ static void test_the_kernel_takes_the_longest_one(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_term_is_understood),
+		cmocka_unit_test(test_terms_are_parsed),
 		cmocka_unit_test(test_or_binds_closer_than_and),
-		cmocka_unit_test(test_what_is_no_term_is_refused_there),
-		cmocka_unit_test(test_there_is_a_limit_of_terms),
+		cmocka_unit_test(test_invalid_terms_are_refused_at_their_position),
+		cmocka_unit_test(test_the_number_of_terms_is_limited),
 		cmocka_unit_test(test_a_value_has_a_limit),
 		cmocka_unit_test(test_a_cgroup_is_a_path_below_the_root),
-		cmocka_unit_test(test_programs_decide_as_their_text_says),
+		cmocka_unit_test(test_programs_decide_like_their_text),
 		cmocka_unit_test(test_a_comm_is_compared_to_its_end),
 		cmocka_unit_test(test_groups_below_a_cgroup_belong_to_it),
 		cmocka_unit_test(test_only_followed_processes_are_filtered),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Names of events, with a tracefs of our own, and uprobes in this very program. */
+/* Event names, with a made-up tracefs, and uprobes in this program. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -23,10 +23,10 @@
 enum { TRACEPOINT = 314, PATH_SIZE = 512 };
 
 static char directory[64];
-static const char *mounted = TRACEFS; /* where `directory` is seen */
+static const char *mounted = TRACEFS; /* where `directory` is mounted */
 static int error_of_tracefs;
 
-/* As the kernel prints it, of Linux 6.1. */
+/* A format file of Linux 6.1. */
 static const char format[] = "name: sched_waking\n"
 			     "ID: 314\n"
 			     "format:\n"
@@ -94,7 +94,7 @@ static int make_tracefs(void **state)
 	write_file("events/sched/sched_waking/id", "314\n");
 	write_file("events/sched/sched_waking/format", format);
 	write_file("events/sched/broken/id", "none\n");
-	/* What names with dots would lead to. */
+	/* What names with dots would reach. */
 	make_directory("beside");
 	write_file("beside/id", "7\n");
 	return 0;
@@ -167,7 +167,7 @@ static void test_clocks_weigh_nanoseconds(void **state)
 	}
 }
 
-/* What perf has besides, we have not: it is not taken for something else. */
+/* Other names that perf knows must be refused. */
 static void test_other_names_are_refused(void **state)
 {
 	static const char *const wrong[] = {
@@ -221,7 +221,7 @@ static void test_a_tracepoint_is_sampled_each_time(void **state)
 	find("sched:sched_waking", PERF_TYPE_TRACEPOINT, TRACEPOINT, true);
 }
 
-static void test_a_tracepoint_leads_nowhere_else(void **state)
+static void test_a_tracepoint_name_cannot_leave_tracefs(void **state)
 {
 	refuse("..:beside", -ENOENT);
 	refuse("sched:.", -ENOENT);
@@ -232,7 +232,7 @@ static void test_a_tracepoint_leads_nowhere_else(void **state)
 	refuse("sched:sched_waking/", -ENOENT);
 }
 
-static void test_errors_of_tracefs_are_emitted_apart(void **state)
+static void test_tracefs_errors_are_distinguished(void **state)
 {
 	refuse("sched:broken", -EIO);
 	mounted = "/nowhere";
@@ -288,7 +288,7 @@ static void test_another_counter_keeps_the_filter(void **state)
 	assert_int_equal(event.filter_program_fd, 5);
 }
 
-/* In this file there is this function. */
+/* A function to probe in this file. */
 void test_sampled_event_probed(void);
 void test_sampled_event_probed(void)
 {
@@ -315,7 +315,7 @@ static void test_a_uprobe_is_a_function_of_a_file(void **state)
 	close(event.file_fd);
 }
 
-static void test_what_is_no_uprobe_is_refused(void **state)
+static void test_invalid_uprobes_are_refused(void **state)
 {
 	char self[PATH_SIZE] = "", text[2 * PATH_SIZE];
 
@@ -330,7 +330,7 @@ static void test_what_is_no_uprobe_is_refused(void **state)
 	refuse("uprobe:/proc/self/status:main", -ENOEXEC);
 	snprintf(text, sizeof(text), "uprobe:%s:no_such_function", self);
 	refuse(text, -ESRCH);
-	snprintf(text, sizeof(text), "uprobe:%s:mounted", self); /* it is data */
+	snprintf(text, sizeof(text), "uprobe:%s:mounted", self); /* a variable, not code */
 	refuse(text, -ESRCH);
 }
 
@@ -342,13 +342,13 @@ int main(void)
 		cmocka_unit_test(test_other_names_are_refused),
 		cmocka_unit_test(test_a_name_has_a_limit),
 		cmocka_unit_test_setup(test_a_tracepoint_is_sampled_each_time, reset),
-		cmocka_unit_test(test_a_tracepoint_leads_nowhere_else),
-		cmocka_unit_test_teardown(test_errors_of_tracefs_are_emitted_apart, reset),
+		cmocka_unit_test(test_a_tracepoint_name_cannot_leave_tracefs),
+		cmocka_unit_test_teardown(test_tracefs_errors_are_distinguished, reset),
 		cmocka_unit_test_setup(test_fields_of_tracepoints_are_found, reset),
 		cmocka_unit_test(test_other_fields_are_refused),
 		cmocka_unit_test(test_another_counter_keeps_the_filter),
 		cmocka_unit_test(test_a_uprobe_is_a_function_of_a_file),
-		cmocka_unit_test(test_what_is_no_uprobe_is_refused),
+		cmocka_unit_test(test_invalid_uprobes_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, make_tracefs, remove_tracefs);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The input is a ring: how far the writer says to be, where it lies, and its words. */
+/* The input is a ring: the writer's claimed head, its position, and its words. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size -= sizeof(emitted);
 	if (size > HEAP_RING_WORDS * sizeof(uint64_t))
 		size = HEAP_RING_WORDS * sizeof(uint64_t);
-	/* So that what is there can be at the end of the ring, and go on at its beginning. */
+	/* Lets the records wrap around the end of the ring. */
 	reader.ring = ring;
 	reader.position = reader.end = emitted[1] % (2 * HEAP_RING_WORDS);
 	for (size_t i = 0; i < size / sizeof(uint64_t); i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Rings as a traced program writes them, and what comes out of them as records. */
+/* Rings as a traced program writes them, and the records made from them. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,9 +27,9 @@ static struct stage stage;
 static struct processes processes;
 static struct heap_encoder *encoder;
 static struct traced *traced;
-static uint64_t begin; /* of the times of records, by the rings' clock */
+static uint64_t begin; /* start of record times, by the rings' clock */
 
-/* All that has come out. */
+/* Everything emitted. */
 static struct heap_event events[EVENTS_MAX];
 static size_t n_events, n_stacks, n_samples;
 static struct wire_heap_lost losses[16];
@@ -78,7 +78,7 @@ static uint64_t first_word(enum heap_record kind, uint64_t time)
 	return (uint64_t)kind << HEAP_KIND_SHIFT | time;
 }
 
-/* Behind what is in the ring, up to its end and no further. */
+/* Appends words to the ring; they must not wrap around its end. */
 static void put_words(uint32_t ring, const uint64_t *words, size_t n)
 {
 	struct heap_ring *to = heap_ring_at(traced->region, ring);
@@ -97,7 +97,7 @@ static void put_thread(uint32_t ring, uint32_t tid)
 	PUT(ring, first_word(HEAP_RECORD_THREAD, 0), tid);
 }
 
-/* A block that is freed: its address is what a test knows it by. `after` is since `begin`. */
+/* A freed block, which tests identify by its address. `after` is relative to `begin`. */
 static void put_freed(uint32_t ring, uint64_t after, uint64_t address)
 {
 	PUT(ring, first_word(HEAP_RECORD_FREED, begin + after), address);
@@ -124,7 +124,7 @@ static void put_raw(uint32_t ring, uint64_t after, uint64_t caller)
 	put_words(ring, words, HEAP_RAW_WORDS + 1);
 }
 
-/* Words that a program may have been through before. */
+/* Starts a ring at a position that a program may have reached. */
 static void start_at(uint32_t ring, uint64_t position)
 {
 	struct heap_ring *to = heap_ring_at(traced->region, ring);
@@ -167,7 +167,7 @@ static void take_record(enum wire_record_id id, const void *view)
 	}
 }
 
-/* What has been written since this was last asked. */
+/* Reads what was emitted since the last call. */
 static void read_output(void)
 {
 	union wire_view view;
@@ -259,8 +259,8 @@ static void test_each_event_has_the_thread_of_its_ring(void **state)
 		assert_int_equal(events[i].tid, tids[i]);
 }
 
-/* What was committed too late stands where time is by then; it never goes back. */
-static void test_a_ring_that_lags_is_late(void **state)
+/* A record committed late gets the current output time, which never decreases. */
+static void test_a_lagging_ring_is_counted_as_late(void **state)
 {
 	put_freed(0, 10, 1);
 	put_freed(0, 30, 3);
@@ -274,7 +274,7 @@ static void test_a_ring_that_lags_is_late(void **state)
 	assert_int_equal(count("events", "late"), 1);
 }
 
-/* What happens after a look is told by the next one, whatever else there is by then. */
+/* An event after a look waits for the next look, whatever other rings have by then. */
 static void test_later_events_wait_for_the_next_look(void **state)
 {
 	uint64_t after = time_map_now(traced->time_map.clock) - begin;
@@ -293,7 +293,7 @@ static void test_later_events_wait_for_the_next_look(void **state)
 	assert_false(traced->is_forged);
 }
 
-static void test_a_ring_goes_on_behind_its_end(void **state)
+static void test_a_ring_wraps_around(void **state)
 {
 	start_at(0, 5 * (uint64_t)HEAP_RING_WORDS - 5);
 	put_freed(0, 1, 1);
@@ -310,7 +310,7 @@ static void test_a_ring_goes_on_behind_its_end(void **state)
 	assert_false(traced->is_forged);
 }
 
-static void test_what_was_read_may_be_written_over(void **state)
+static void test_words_read_may_be_overwritten(void **state)
 {
 	struct heap_ring *ring = heap_ring_at(traced->region, 0);
 
@@ -325,8 +325,8 @@ static void test_what_was_read_may_be_written_over(void **state)
 	assert_int_equal(ring->n_waits, 1);
 }
 
-/* Its thread has ended; what it has left is told first. */
-static void test_a_ring_that_ends_is_given_back(void **state)
+/* Its thread has exited; the remaining records are emitted first. */
+static void test_an_ended_ring_is_released(void **state)
 {
 	struct heap_ring *ended = heap_ring_at(traced->region, 0),
 			 *alive = heap_ring_at(traced->region, 1);
@@ -371,7 +371,7 @@ static void test_a_damaged_ring_is_read_no_further(void **state)
 	put_freed(1, 8, 8);
 	drain();
 	ASSERT_ADDRESSES(1, 2, 6, 8);
-	assert_int_equal(n_losses, 1); /* it is told once */
+	assert_int_equal(n_losses, 1); /* reported once */
 	finish();
 	assert_int_equal(count("refused", "damaged-rings"), 1);
 	assert_int_equal(n_losses, 1);
@@ -395,7 +395,7 @@ static void break_ring(const uint64_t *words, size_t n)
 			   sizeof((const uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t));          \
 	} while (0)
 
-static void test_what_no_program_says_breaks_a_ring(void **state)
+static void test_impossible_records_break_a_ring(void **state)
 {
 	BREAK(first_word(0, begin), 0);
 	BREAK(first_word(HEAP_RECORD_ALLOCATED, begin), (HEAP_SLOT_RAW + 1ULL) << 48, 1);
@@ -403,12 +403,12 @@ static void test_what_no_program_says_breaks_a_ring(void **state)
 	BREAK(first_word(HEAP_RECORD_STACK, 0)); /* no frames */
 	BREAK(first_word(HEAP_RECORD_STACK, 0) | (HEAP_FRAMES_MAX + 1));
 	BREAK(first_word(HEAP_RECORD_STACK, 0) | (uint64_t)HEAP_SLOTS << 16 | 1, 1);
-	BREAK(first_word(HEAP_RECORD_STACK, 0) | 100, 1); /* they go beyond what is there */
+	BREAK(first_word(HEAP_RECORD_STACK, 0) | 100, 1); /* more frames than words committed */
 	BREAK(first_word(HEAP_RECORD_RAW, begin), HEAP_RAW_BYTES_MAX + 8, 1, 1, 1, 1, 1, 1, 1, 1,
 	      1);
 	BREAK(first_word(HEAP_RECORD_LOST, 0), HEAP_LOST_MAX + 1, 0, 0, 0);
 	BREAK(first_word(HEAP_RECORD_SAMPLING, 0), 4711);
-	BREAK(first_word(HEAP_RECORD_SKIP, 0)); /* it would end behind what is committed */
+	BREAK(first_word(HEAP_RECORD_SKIP, 0)); /* it would end past the committed words */
 }
 
 static void test_a_ring_goes_neither_back_nor_ahead(void **state)
@@ -437,20 +437,20 @@ static void test_no_record_goes_over_the_end_of_a_ring(void **state)
 	assert_forged(1);
 }
 
-static void test_nothing_happens_tomorrow(void **state)
+static void test_future_times_are_forged(void **state)
 {
 	uint64_t after = time_map_now(traced->time_map.clock) - begin;
 
 	put_freed(0, after + (1ULL << 50), 1);
 	put_freed(1, 2, 2);
 	drain();
-	assert_false(traced->is_forged); /* it may still come */
+	assert_false(traced->is_forged); /* its time may still come */
 	drain();
 	ASSERT_ADDRESSES(2);
 	assert_forged(1);
 }
 
-static void test_nor_does_it_at_the_end(void **state)
+static void test_future_times_at_the_end_are_forged(void **state)
 {
 	put_freed(0, time_map_now(traced->time_map.clock) - begin + (1ULL << 50), 1);
 	finish();
@@ -462,9 +462,9 @@ static void test_a_stack_is_emitted_once(void **state)
 	put_stack(0, 5, 0x1000);
 	put_allocated(0, 1, 1, 5);
 	put_allocated(0, 2, 2, 5);
-	put_stack(0, 5, 0x2000); /* the slot's next one */
+	put_stack(0, 5, 0x2000); /* the slot is reused */
 	put_allocated(0, 4, 4, 5);
-	put_stack(1, 5, 0x1000); /* each ring has slots of its own */
+	put_stack(1, 5, 0x1000); /* slots are per ring */
 	put_allocated(1, 3, 3, 5);
 	drain();
 	ASSERT_ADDRESSES(1, 2, 3, 4);
@@ -475,7 +475,7 @@ static void test_a_stack_is_emitted_once(void **state)
 	assert_int_equal(events[0].size, 16);
 }
 
-/* Its code may have been mapped since the last look. */
+/* Its code may have been mapped after the last look. */
 static void test_a_raw_stack_waits_for_a_look(void **state)
 {
 	heap_encoder_note_look(encoder, &traced->process, 0);
@@ -519,8 +519,8 @@ static void test_losses_are_emitted_where_they_happened(void **state)
 	assert_int_equal(n_losses, 1);
 }
 
-/* The ring was full to the end: no record has told them. */
-static void test_the_end_emits_what_no_record_did(void **state)
+/* The ring was full until the end, so no record reported the losses. */
+static void test_unreported_losses_are_emitted_at_the_end(void **state)
 {
 	struct heap_ring *ring = heap_ring_at(traced->region, 0);
 
@@ -552,12 +552,12 @@ static void test_calls_without_a_record_are_counted(void **state)
 	drain();
 	assert_int_equal(n_losses, 1);
 	assert_int_equal(losses[0].n_calls, 5);
-	traced->region->n_unrecorded = 1; /* it only counts up */
+	traced->region->n_unrecorded = 1; /* the counter must not decrease */
 	drain();
 	assert_forged(2);
 }
 
-/* Each third that is full wakes the reader; three quarters make samples rarer. */
+/* Each full third wakes the reader; three quarters full make samples rarer. */
 static void fill_three_quarters(uint64_t sampling)
 {
 	for (uint32_t i = 0; i < HEAP_RING_WORDS / 4 * 3; i += HEAP_SAMPLING_WORDS)
@@ -578,7 +578,7 @@ static void test_samples_get_rarer_as_rings_fill(void **state)
 	fill_three_quarters(4096);
 	drain();
 	assert_int_equal(traced->region->sampling, 8192);
-	/* What is in the ring is from before that was known. */
+	/* Records in the ring are older than the change. */
 	fill_three_quarters(4096);
 	drain();
 	assert_int_equal(traced->region->sampling, 8192);
@@ -597,21 +597,21 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_rings_are_merged_by_time),
 		TEST(test_each_event_has_the_thread_of_its_ring),
-		TEST(test_a_ring_that_lags_is_late),
+		TEST(test_a_lagging_ring_is_counted_as_late),
 		TEST(test_later_events_wait_for_the_next_look),
-		TEST(test_a_ring_goes_on_behind_its_end),
-		TEST(test_what_was_read_may_be_written_over),
-		TEST(test_a_ring_that_ends_is_given_back),
+		TEST(test_a_ring_wraps_around),
+		TEST(test_words_read_may_be_overwritten),
+		TEST(test_an_ended_ring_is_released),
 		TEST(test_a_damaged_ring_is_read_no_further),
-		TEST(test_what_no_program_says_breaks_a_ring),
+		TEST(test_impossible_records_break_a_ring),
 		TEST(test_a_ring_goes_neither_back_nor_ahead),
 		TEST(test_no_record_goes_over_the_end_of_a_ring),
-		TEST(test_nothing_happens_tomorrow),
-		TEST(test_nor_does_it_at_the_end),
+		TEST(test_future_times_are_forged),
+		TEST(test_future_times_at_the_end_are_forged),
 		TEST(test_a_stack_is_emitted_once),
 		TEST(test_a_raw_stack_waits_for_a_look),
 		TEST(test_losses_are_emitted_where_they_happened),
-		TEST(test_the_end_emits_what_no_record_did),
+		TEST(test_unreported_losses_are_emitted_at_the_end),
 		TEST(test_fewer_losses_than_emitted_are_forged),
 		TEST(test_calls_without_a_record_are_counted),
 		TEST(test_samples_get_rarer_as_rings_fill),

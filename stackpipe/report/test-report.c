@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reports of a recorded stream that is made here, by their command lines. */
+/* Reports of a hand-made stream, by their command lines. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -59,7 +59,7 @@ static void put_function(uint64_t offset, const char *name)
 						       .name = STRING(name) });
 }
 
-/* A sample in the first of two functions, which the second has called. */
+/* A sample in the first of two functions, called by the second. */
 static void put_stack(uint64_t seconds, uint64_t process, uint32_t tid, uint64_t inner)
 {
 	const struct wire_frame frames[] = {
@@ -136,7 +136,7 @@ static void read_back(int fd, char ret[TEXT_SIZE])
 	close(fd);
 }
 
-/* A command has its options in variables, and ends the program: each is run in a child. */
+/* Runs a command in a child, because commands keep options in variables and exit. */
 static int run_command(const char *const *arguments)
 {
 	int out = memfd_create("out", 0), err = memfd_create("err", 0), n = 0, status;
@@ -175,7 +175,7 @@ static void assert_hidden(const char *text)
 		fail_msg("%s is in %s", text, output);
 }
 
-static void test_groups_have_the_most_first(void **state)
+static void test_groups_are_sorted_by_amount(void **state)
 {
 	assert_int_equal(RUN("--json", path), STAGE_EXIT_OK);
 	assert_shown("\"processes\": [\n{\"name\":\"make\",\"pid\":200,\"samples\":3},\n"
@@ -246,7 +246,7 @@ static void refuse(const char *option, const char *message)
 	assert_string_equal(output, "");
 }
 
-static void test_wrong_options_are_named(void **state)
+static void test_invalid_options_are_reported(void **state)
 {
 	static const char *const times[] = { "2:1", "x",   "1:x", "-1:2", "1:2:3",
 					     "nan", "inf", "1:1", ":-1",  "1-2" };
@@ -270,7 +270,7 @@ static void test_wrong_options_are_named(void **state)
 	refuse("another", "unexpected argument '");
 }
 
-/* What is called like an option is a file nevertheless, also to the stages. */
+/* The report and its stages must treat such an argument as a file. */
 static void test_a_file_may_be_called_like_an_option(void **state)
 {
 	FILE *file;
@@ -290,13 +290,13 @@ static void test_a_file_may_be_called_like_an_option(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_groups_have_the_most_first),
+		cmocka_unit_test(test_groups_are_sorted_by_amount),
 		cmocka_unit_test(test_rows_are_limited),
 		cmocka_unit_test(test_processes_and_threads_are_selected),
 		cmocka_unit_test(test_stacks_are_selected_by_a_function),
 		cmocka_unit_test(test_callers_and_callees_are_trees),
 		cmocka_unit_test(test_a_view_is_found_by_its_name),
-		cmocka_unit_test(test_wrong_options_are_named),
+		cmocka_unit_test(test_invalid_options_are_reported),
 		cmocka_unit_test(test_a_file_may_be_called_like_an_option),
 	};
 

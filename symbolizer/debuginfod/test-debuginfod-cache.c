@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The cache is where elfutils' client would have it, for every environment. */
+/* The cache directory equals elfutils' for every environment. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -28,7 +28,7 @@ static int set_up(void **state)
 	return setenv("HOME", home, 1);
 }
 
-/* Nothing may have been made there, so that there is nothing to remove. */
+/* Finding the cache must not create anything, so the directory is empty. */
 static int tear_down(void **state)
 {
 	return rmdir(home);
@@ -50,19 +50,19 @@ static void check(const char *dir, const char *name)
 	free(path);
 }
 
-static void test_it_is_in_the_home_directory(void **state)
+static void test_the_cache_is_in_the_home_directory(void **state)
 {
 	check(home, "/.cache/debuginfod_client");
 }
 
-static void test_it_is_where_other_caches_are(void **state)
+static void test_it_is_in_xdg_cache_home(void **state)
 {
 	setenv("XDG_CACHE_HOME", "/somewhere", 1);
 	check("/somewhere", "/debuginfod_client");
 }
 
-/* It comes first: programs of before 0.180 would download everything again. */
-static void test_an_old_one_is_still_used(void **state)
+/* The old directory takes precedence, because programs before 0.180 use only that. */
+static void test_an_old_cache_is_still_used(void **state)
 {
 	char old[64];
 
@@ -85,15 +85,15 @@ static void test_a_given_path_comes_before_all(void **state)
 	rmdir(old);
 }
 
-static void test_an_empty_variable_is_none(void **state)
+static void test_an_empty_variable_is_unset(void **state)
 {
 	setenv("XDG_CACHE_HOME", "", 1);
 	setenv("DEBUGINFOD_CACHE_PATH", "", 1);
 	check(home, "/.cache/debuginfod_client");
 }
 
-/* Like a service's: it is in the root directory then. */
-static void test_there_need_be_no_home(void **state)
+/* A service may have no HOME; the cache is then below the root directory. */
+static void test_home_may_be_unset(void **state)
 {
 	unsetenv("HOME");
 	check("/", "/.cache/debuginfod_client");
@@ -116,15 +116,14 @@ static void test_a_file_has_its_build_id_for_a_name(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_it_is_in_the_home_directory, set_up,
+		cmocka_unit_test_setup_teardown(test_the_cache_is_in_the_home_directory, set_up,
 						tear_down),
-		cmocka_unit_test_setup_teardown(test_it_is_where_other_caches_are, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(test_an_old_one_is_still_used, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_it_is_in_xdg_cache_home, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_an_old_cache_is_still_used, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_given_path_comes_before_all, set_up,
 						tear_down),
-		cmocka_unit_test_setup_teardown(test_an_empty_variable_is_none, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_there_need_be_no_home, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_an_empty_variable_is_unset, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_home_may_be_unset, set_up, tear_down),
 		cmocka_unit_test(test_a_file_has_its_build_id_for_a_name),
 	};
 

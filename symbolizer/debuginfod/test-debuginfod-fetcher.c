@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The stage's side: a test is the process that is asked, and answers what it likes. */
+/* The stage's side; the test plays the debuginfod process and sends any answer. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,13 +37,13 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Build-ids of four bytes, which are a number here. */
+/* Build-ids are four-byte numbers here. */
 static int ask(uint32_t id)
 {
 	return debuginfod_fetcher_ask(&fetcher, &id, sizeof(id));
 }
 
-/* What is asked of the process next; 0: nothing. */
+/* The next build-id requested from the process; 0: none. */
 static uint32_t asked(struct debuginfod_request *ret)
 {
 	uint32_t id;
@@ -62,7 +62,7 @@ static void answer(uint32_t number, uint32_t outcome)
 	assert_int_equal(send(process_fd, &message, sizeof(message), 0), sizeof(message));
 }
 
-static uint32_t reported_id; /* of what poll() told last */
+static uint32_t reported_id; /* build-id of the last poll() */
 
 static int reported(void)
 {
@@ -91,7 +91,7 @@ static void test_an_outcome_is_reported_once(void **state)
 	}
 }
 
-static void test_what_is_asked_for_again_is_fetched_once(void **state)
+static void test_a_repeated_request_is_fetched_once(void **state)
 {
 	struct debuginfod_request request;
 
@@ -101,7 +101,7 @@ static void test_what_is_asked_for_again_is_fetched_once(void **state)
 	assert_int_equal(asked(&request), 0);
 	answer(request.number, DEBUGINFOD_NOT_FOUND);
 	assert_int_equal(reported(), DEBUGINFOD_NOT_FOUND);
-	assert_int_equal(ask(7), 0); /* it is known not to be there */
+	assert_int_equal(ask(7), 0); /* known to be missing */
 	assert_int_equal(asked(&request), 0);
 	assert_int_equal(reported(), 0);
 }
@@ -133,7 +133,7 @@ static void test_a_build_id_has_limits(void **state)
 	assert_int_equal(fetcher.n_refused, 0);
 }
 
-/* Fills what may be in flight; the numbers of its requests. */
+/* Fills all slots in flight; returns the numbers of the requests. */
 static void fill(uint32_t numbers[DEBUGINFOD_IN_FLIGHT_MAX])
 {
 	for (uint32_t i = 0; i < DEBUGINFOD_IN_FLIGHT_MAX; i++) {
@@ -145,10 +145,10 @@ static void fill(uint32_t numbers[DEBUGINFOD_IN_FLIGHT_MAX])
 	}
 }
 
-static void test_what_is_asked_for_most_goes_first(void **state)
+static void test_the_most_requested_file_goes_first(void **state)
 {
 	static const uint32_t asks[] = { 1, 2, 3, 2, 3, 4, 3, 5, 4 };
-	static const uint32_t order[] = { 3, 2, 4, 1, 5 }; /* of equals, the first */
+	static const uint32_t order[] = { 3, 2, 4, 1, 5 }; /* the first of equals first */
 	uint32_t numbers[DEBUGINFOD_IN_FLIGHT_MAX];
 	struct debuginfod_request request;
 
@@ -156,7 +156,7 @@ static void test_what_is_asked_for_most_goes_first(void **state)
 	for (size_t i = 0; i < sizeof(asks) / sizeof(asks[0]); i++)
 		assert_int_equal(ask(asks[i]), 0);
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
-		assert_int_equal(asked(&request), 0); /* so many are in flight */
+		assert_int_equal(asked(&request), 0); /* all slots are in flight */
 		answer(numbers[i], DEBUGINFOD_ARRIVED);
 		assert_int_equal(reported(), DEBUGINFOD_ARRIVED);
 		assert_int_equal(reported_id, 1000 + i);
@@ -187,16 +187,16 @@ static void test_more_than_the_limit_is_refused_and_counted(void **state)
 	assert_int_equal(ask(100000), -ENOSPC);
 	assert_int_equal(ask(100001), -ENOSPC);
 	assert_int_equal(fetcher.n_refused, 2);
-	assert_int_equal(ask(1), 0); /* this one is known */
+	assert_int_equal(ask(1), 0); /* already known */
 	assert_int_equal(asked(&request), 1);
 	answer(request.number, DEBUGINFOD_ARRIVED);
 	assert_int_equal(reported(), DEBUGINFOD_ARRIVED);
-	assert_int_equal(ask(100000), 0); /* in the place of the finished one */
+	assert_int_equal(ask(100000), 0); /* replaces a finished one */
 	assert_int_equal(ask(100001), -ENOSPC);
 	assert_int_equal(fetcher.n_refused, 3);
 }
 
-/* The process is given up: it says so once, and all that it was asked for has failed, once. */
+/* The process is abandoned: this is reported once, and each of its requests fails once. */
 static void check_given_up(int error, uint32_t n_asked)
 {
 	uint64_t seen = 0;
@@ -233,7 +233,7 @@ static void test_answers_before_the_end_count(void **state)
 		assert_int_equal(ask(i), 0);
 	assert_int_equal(asked(&request), 1);
 	answer(request.number, DEBUGINFOD_ARRIVED);
-	close(process_fd); /* with requests unread: the connection is reset */
+	close(process_fd); /* unread requests make close(2) reset the connection */
 	process_fd = -1;
 	assert_int_equal(reported(), DEBUGINFOD_ARRIVED);
 	assert_int_equal(reported_id, 1);
@@ -263,13 +263,13 @@ static void check_garbage(const void *message, size_t size)
 	assert_int_equal(set_up(NULL), 0);
 }
 
-static void test_garbage_ends_it(void **state)
+static void test_garbage_ends_the_connection(void **state)
 {
 	static const struct debuginfod_answer answers[] = {
 		{ 0, 0 },
 		{ 0, N_DEBUGINFOD_OUTCOMES },
 		{ 0, UINT32_MAX },
-		{ 2, DEBUGINFOD_ARRIVED }, /* that was not asked for */
+		{ 2, DEBUGINFOD_ARRIVED }, /* never requested */
 		{ DEBUGINFOD_IN_FLIGHT_MAX, DEBUGINFOD_ARRIVED },
 		{ UINT32_MAX, DEBUGINFOD_ARRIVED },
 	};
@@ -321,16 +321,16 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		with_process(test_an_outcome_is_reported_once),
-		with_process(test_what_is_asked_for_again_is_fetched_once),
+		with_process(test_a_repeated_request_is_fetched_once),
 		with_process(test_a_build_id_is_more_than_its_beginning),
 		with_process(test_a_build_id_has_limits),
-		with_process(test_what_is_asked_for_most_goes_first),
+		with_process(test_the_most_requested_file_goes_first),
 		with_process(test_answers_come_in_any_order),
 		with_process(test_more_than_the_limit_is_refused_and_counted),
 		with_process(test_a_process_that_ends_has_failed),
 		with_process(test_answers_before_the_end_count),
 		with_process(test_a_missing_library_is_reported),
-		with_process(test_garbage_ends_it),
+		with_process(test_garbage_ends_the_connection),
 		with_process(test_an_answer_counts_once),
 		with_process(test_every_outcome_has_a_name),
 		with_process(test_after_the_stop_there_is_nothing),

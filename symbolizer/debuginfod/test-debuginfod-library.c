@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Downloads by the real libdebuginfod, from a server that does as a test likes: what it makes of
- * answers, and what it leaves in the cache.
+ * Downloads by the real libdebuginfod from a server that the test controls: outcomes of its
+ * answers, and what is left in the cache.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -76,7 +76,7 @@ static int reported(void)
 	return await(&fetcher, &id);
 }
 
-/* A connection on which the right file has been asked for. */
+/* Accepts a connection that requests the right file. */
 static int accept_request(void)
 {
 	char request[4096] = "";
@@ -98,7 +98,7 @@ static int accept_request(void)
 	return fd;
 }
 
-/* Sends as much of it as is taken. */
+/* Sends as much as the peer takes. */
 static void reply(int fd, const char *head, const void *body, size_t size)
 {
 	if (send(fd, head, strlen(head), MSG_NOSIGNAL) > 0 && size > 0)
@@ -106,7 +106,7 @@ static void reply(int fd, const char *head, const void *body, size_t size)
 	close(fd);
 }
 
-/* What is told if every request, also of those who try again, is replied to like this. */
+/* The outcome if every request, including retries, gets this reply. */
 static int reported_after(const char *head, const void *body, size_t size)
 {
 	for (;;) {
@@ -129,7 +129,7 @@ static void test_a_file_arrives(void **state)
 	assert_int_equal(count_cached(), 1);
 }
 
-static void test_a_file_that_no_server_has_is_not_found(void **state)
+static void test_a_file_on_no_server_is_not_found(void **state)
 {
 	ask();
 	assert_int_equal(
@@ -137,7 +137,7 @@ static void test_a_file_that_no_server_has_is_not_found(void **state)
 		DEBUGINFOD_NOT_FOUND);
 }
 
-static void test_a_server_that_is_not_there_is_unreachable(void **state)
+static void test_a_missing_server_is_unreachable(void **state)
 {
 	close(listen_fd);
 	ask();
@@ -146,8 +146,8 @@ static void test_a_server_that_is_not_there_is_unreachable(void **state)
 	listen_fd = -1;
 }
 
-/* It must be asked again the next time: nothing of this is a "not found". */
-static void test_a_server_that_never_answers_is_given_up(void **state)
+/* Not cached as "not found", so the next request tries again. */
+static void test_a_silent_server_times_out(void **state)
 {
 	int fd;
 
@@ -160,8 +160,8 @@ static void test_a_server_that_never_answers_is_given_up(void **state)
 	close(fd);
 }
 
-/* The client's own limit, on 100 KB at a time. */
-static void test_a_person_may_have_less_patience(void **state)
+/* The library's own limit, here on 100 KB at a time. */
+static void test_a_user_may_set_a_shorter_timeout(void **state)
 {
 	int fd;
 
@@ -175,7 +175,7 @@ static void test_a_person_may_have_less_patience(void **state)
 	close(fd);
 }
 
-static void test_a_server_that_never_ends_is_given_up(void **state)
+static void test_an_endless_reply_times_out(void **state)
 {
 	static const char head[] = "HTTP/1.1 200 OK\r\n\r\ncontent";
 	int fd;
@@ -190,7 +190,7 @@ static void test_a_server_that_never_ends_is_given_up(void **state)
 	close(fd);
 }
 
-static void test_another_server_may_have_it(void **state)
+static void test_another_server_may_have_the_file(void **state)
 {
 	char silent[sizeof(url)], urls[2 * sizeof(url)];
 	int silent_fd = listen_fd, fd;
@@ -206,7 +206,7 @@ static void test_another_server_may_have_it(void **state)
 	close(silent_fd);
 }
 
-static void test_a_file_that_says_it_is_too_large_is_not_taken(void **state)
+static void test_a_file_announced_as_too_large_is_refused(void **state)
 {
 	static const char head[] = "HTTP/1.1 200 OK\r\nContent-Length: 1048577\r\n\r\ncontent";
 	int fd;
@@ -219,7 +219,7 @@ static void test_a_file_that_says_it_is_too_large_is_not_taken(void **state)
 	close(fd);
 }
 
-static void test_a_server_may_say_so_instead(void **state)
+static void test_a_server_may_refuse_an_oversized_file(void **state)
 {
 	ask();
 	assert_int_equal(
@@ -228,7 +228,7 @@ static void test_a_server_may_say_so_instead(void **state)
 	assert_int_equal(count_cached(), 0);
 }
 
-static void test_a_file_that_turns_out_too_large_is_not_taken(void **state)
+static void test_a_file_growing_too_large_is_refused(void **state)
 {
 	static const char head[] = "HTTP/1.1 200 OK\r\n\r\n", block[65536];
 	int fd;
@@ -236,15 +236,15 @@ static void test_a_file_that_turns_out_too_large_is_not_taken(void **state)
 	ask();
 	fd = accept_request();
 	assert_int_equal(send(fd, head, sizeof(head) - 1, 0), sizeof(head) - 1);
-	while (send(fd, block, sizeof(block), MSG_NOSIGNAL) > 0) /* without end */
+	while (send(fd, block, sizeof(block), MSG_NOSIGNAL) > 0) /* endless */
 		;
 	assert_int_equal(reported(), DEBUGINFOD_TOO_LARGE);
 	assert_int_equal(count_cached(), 0);
 	close(fd);
 }
 
-/* Zeros, a thousand of them in a byte, by HTTP's own compression. */
-static void test_a_file_that_unfolds_does_not_fill_the_disk(void **state)
+/* HTTP compression of a thousand zeros per byte. */
+static void test_a_decompressed_file_has_a_size_limit(void **state)
 {
 	enum { UNFOLDED = 16 * SIZE_MAX_TESTED };
 	char *zeros = calloc(1, UNFOLDED);
@@ -290,7 +290,7 @@ static void test_a_stop_before_an_answer_leaves_nothing_behind(void **state)
 	close(fd);
 }
 
-/* A file:// URL blocks the library itself, which asks nobody if it shall go on. */
+/* A file:// URL blocks the library itself, without calling its progress function. */
 static void test_a_library_that_hangs_is_killed(void **state)
 {
 	char command[256], urls[64];
@@ -313,16 +313,16 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		with_server(test_a_file_arrives),
-		with_server(test_a_file_that_no_server_has_is_not_found),
-		with_server(test_a_server_that_is_not_there_is_unreachable),
-		with_server(test_a_server_that_never_answers_is_given_up),
-		with_server(test_a_person_may_have_less_patience),
-		with_server(test_a_server_that_never_ends_is_given_up),
-		with_server(test_another_server_may_have_it),
-		with_server(test_a_file_that_says_it_is_too_large_is_not_taken),
-		with_server(test_a_server_may_say_so_instead),
-		with_server(test_a_file_that_turns_out_too_large_is_not_taken),
-		with_server(test_a_file_that_unfolds_does_not_fill_the_disk),
+		with_server(test_a_file_on_no_server_is_not_found),
+		with_server(test_a_missing_server_is_unreachable),
+		with_server(test_a_silent_server_times_out),
+		with_server(test_a_user_may_set_a_shorter_timeout),
+		with_server(test_an_endless_reply_times_out),
+		with_server(test_another_server_may_have_the_file),
+		with_server(test_a_file_announced_as_too_large_is_refused),
+		with_server(test_a_server_may_refuse_an_oversized_file),
+		with_server(test_a_file_growing_too_large_is_refused),
+		with_server(test_a_decompressed_file_has_a_size_limit),
 		with_server(test_a_stop_leaves_nothing_behind),
 		with_server(test_a_stop_before_an_answer_leaves_nothing_behind),
 		with_server(test_a_library_that_hangs_is_killed),

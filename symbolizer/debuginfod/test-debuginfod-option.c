@@ -10,7 +10,7 @@
 
 #include "symbolizer/debuginfod/debuginfod-option.h"
 
-static void test_there_are_three_modes(void **state)
+static void test_three_modes_are_parsed(void **state)
 {
 	enum debuginfod_mode mode;
 
@@ -22,7 +22,7 @@ static void test_there_are_three_modes(void **state)
 	assert_int_equal(mode, DEBUGINFOD_ON);
 }
 
-static void test_nothing_else_is_one(void **state)
+static void test_other_modes_are_refused(void **state)
 {
 	static const char *const others[] = { "", "o", "ON", "on ", "offf", "yes", "1" };
 	enum debuginfod_mode mode = DEBUGINFOD_CACHE;
@@ -32,7 +32,7 @@ static void test_nothing_else_is_one(void **state)
 	assert_int_equal(mode, DEBUGINFOD_CACHE);
 }
 
-static void test_no_library_finds_the_servers_any_more(void **state)
+static void test_the_servers_are_removed_from_the_environment(void **state)
 {
 	char *urls;
 
@@ -44,7 +44,7 @@ static void test_no_library_finds_the_servers_any_more(void **state)
 	assert_null(debuginfod_take_urls());
 }
 
-static void test_no_servers_are_none(void **state)
+static void test_empty_servers_count_as_unset(void **state)
 {
 	static const char *const none[] = { "", " ", "   " };
 
@@ -58,10 +58,10 @@ static void test_no_servers_are_none(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_there_are_three_modes),
-		cmocka_unit_test(test_nothing_else_is_one),
-		cmocka_unit_test(test_no_library_finds_the_servers_any_more),
-		cmocka_unit_test(test_no_servers_are_none),
+		cmocka_unit_test(test_three_modes_are_parsed),
+		cmocka_unit_test(test_other_modes_are_refused),
+		cmocka_unit_test(test_the_servers_are_removed_from_the_environment),
+		cmocka_unit_test(test_empty_servers_count_as_unset),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The process with a library that a test makes behave as badly as it likes: dlopen() and dlsym()
- * are ours here (see meson.build).
+ * The process with a library that misbehaves as a test decides: dlopen() and dlsym() are wrapped
+ * (see meson.build).
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -29,13 +29,13 @@ enum behaviour {
 	IS_MISSING,
 	IS_UNREACHABLE,
 	HAS_NO_ROOM,
-	IS_LARGE,	   /* says how large it is */
-	IS_LARGE_UNSAID,   /* its bytes just come */
-	IS_LARGE_UNFOLDED, /* few bytes come, and many are written */
-	IS_SLOW,	   /* asks if it shall go on, for ever */
-	HANGS,		   /* asks nobody and minds nothing */
+	IS_LARGE,	   /* announces its size */
+	IS_LARGE_UNSAID,   /* does not announce its size */
+	IS_LARGE_UNFOLDED, /* few bytes arrive, many are written */
+	IS_SLOW,	   /* calls its progress function forever */
+	HANGS,		   /* never calls its progress function, ignores signals */
 	CRASHES,
-	EXITS, /* with the status of the second byte */
+	EXITS, /* with the status in the second byte */
 };
 
 static bool is_installed;
@@ -63,7 +63,7 @@ static bool is_environment_right(void)
 	       !getenv("DEBUGINFOD_VERBOSE");
 }
 
-/* Connects to the "server", the test; the connection is open as long as this process lives. */
+/* Connects to the "server", i.e. the test; the connection lasts as long as this process. */
 static void connect_to_test(void)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -76,7 +76,7 @@ static void connect_to_test(void)
 		abort();
 }
 
-/* Makes a file in the cache, as the library does where no server has one. */
+/* Makes a file in the cache, as the library does for a file that no server has. */
 static int make_file(const uint8_t *build_id, size_t size)
 {
 	char *path = debuginfod_cache_file(cache, build_id, size), *slash = strrchr(path, '/');
@@ -156,7 +156,7 @@ void *__wrap_dlsym(void *handle, const char *name)
 }
 
 static struct debuginfod_fetcher fetcher;
-static char server[64]; /* its name; it only accepts */
+static char server[64]; /* its name; it only accepts connections */
 static int listen_fd;
 
 static int listen_here(void)
@@ -188,12 +188,12 @@ static int tear_down(void **state)
 {
 	debuginfod_fetcher_stop(&fetcher);
 	close(listen_fd);
-	while (waitpid(-1, NULL, 0) > 0) /* it does end */
+	while (waitpid(-1, NULL, 0) > 0) /* it must exit */
 		;
 	return remove_cache();
 }
 
-/* The same with another environment or library. */
+/* Restarts with another environment or library. */
 static void start_again(void)
 {
 	debuginfod_fetcher_stop(&fetcher);
@@ -207,7 +207,7 @@ static void ask(enum behaviour behaviour, uint8_t number)
 	assert_int_equal(debuginfod_fetcher_ask(&fetcher, build_id, sizeof(build_id)), 0);
 }
 
-/* What the fetcher tells next, which is about the one that was asked for with these. */
+/* The next outcome, which must be for this build-id. */
 static int reported_of(enum behaviour behaviour, uint8_t number)
 {
 	struct debuginfod_build_id id = { 0 };
@@ -227,7 +227,7 @@ static int outcome_of(enum behaviour behaviour, uint8_t number)
 	return reported_of(behaviour, number);
 }
 
-/* A child that is in the middle of its download. Its connection ends with it. */
+/* A child in the middle of its download; its connection closes with it. */
 struct downloading {
 	int fd;
 	pid_t pid;
@@ -264,13 +264,13 @@ static void test_every_outcome_is_reported(void **state)
 
 	assert_int_equal(outcome_of(ARRIVES, 0), DEBUGINFOD_ARRIVED);
 	assert_int_equal(outcome_of(IS_MISSING, 0), DEBUGINFOD_NOT_FOUND);
-	assert_int_equal(cached_size(missing, 2), 0); /* the library knows that for a while */
+	assert_int_equal(cached_size(missing, 2), 0); /* the library caches the miss for a while */
 	assert_int_equal(outcome_of(IS_UNREACHABLE, 0), DEBUGINFOD_UNREACHABLE);
 	assert_int_equal(outcome_of(HAS_NO_ROOM, 0), DEBUGINFOD_FAILED);
 }
 
-/* They are in that of the process alone; ours must stay as it is, for other libraries. */
-static void test_the_servers_are_in_no_environment_of_ours(void **state)
+/* Only the process has them in its environment; ours stays unchanged for other libraries. */
+static void test_our_environment_has_no_servers(void **state)
 {
 	assert_int_equal(outcome_of(ARRIVES, 0), DEBUGINFOD_ARRIVED);
 	assert_null(getenv("DEBUGINFOD_URLS"));
@@ -286,7 +286,7 @@ static void test_a_missing_library_is_reported(void **state)
 	assert_int_equal(reported_of(ARRIVES, 0), DEBUGINFOD_FAILED);
 }
 
-static void test_a_crash_is_that_of_one_file(void **state)
+static void test_a_crash_affects_only_its_file(void **state)
 {
 	static const uint8_t statuses[] = { 0, 1, 2, 64, 64 + N_DEBUGINFOD_OUTCOMES, 127, 255 };
 
@@ -296,7 +296,7 @@ static void test_a_crash_is_that_of_one_file(void **state)
 	assert_int_equal(outcome_of(ARRIVES, 0), DEBUGINFOD_ARRIVED);
 }
 
-static void test_what_is_too_large_is_not_downloaded(void **state)
+static void test_oversized_files_are_not_downloaded(void **state)
 {
 	static const uint8_t unfolded[2] = { IS_LARGE_UNFOLDED };
 
@@ -306,7 +306,7 @@ static void test_what_is_too_large_is_not_downloaded(void **state)
 	assert_in_range(cached_size(unfolded, 2), 1, 4000000);
 }
 
-static void test_what_is_slow_is_given_up(void **state)
+static void test_slow_downloads_time_out(void **state)
 {
 	struct downloading child;
 
@@ -316,10 +316,10 @@ static void test_what_is_slow_is_given_up(void **state)
 	child = await_download();
 	assert_int_equal(reported_of(IS_SLOW, 0), DEBUGINFOD_TIMEOUT);
 	await_end(&child);
-	assert_int_equal(count_cached(), 0); /* it may be there next time */
+	assert_int_equal(count_cached(), 0); /* must be tried again next time */
 }
 
-static void test_what_hangs_is_killed(void **state)
+static void test_hanging_downloads_are_killed(void **state)
 {
 	struct downloading child;
 
@@ -332,7 +332,7 @@ static void test_what_hangs_is_killed(void **state)
 	assert_int_equal(outcome_of(ARRIVES, 0), DEBUGINFOD_ARRIVED);
 }
 
-static void test_what_is_slow_holds_up_nobody(void **state)
+static void test_slow_downloads_do_not_delay_others(void **state)
 {
 	for (uint8_t i = 0; i < DEBUGINFOD_PARALLEL_MAX - 1; i++)
 		ask(IS_SLOW, i);
@@ -340,8 +340,8 @@ static void test_what_is_slow_holds_up_nobody(void **state)
 		assert_int_equal(outcome_of(ARRIVES, i), DEBUGINFOD_ARRIVED);
 }
 
-/* Those that wait for a child to be had are downloaded then. */
-static void test_what_waits_gets_its_turn(void **state)
+/* Queued files are downloaded when a child is free. */
+static void test_queued_downloads_get_their_turn(void **state)
 {
 	struct downloading children[DEBUGINFOD_PARALLEL_MAX];
 
@@ -357,7 +357,7 @@ static void test_what_waits_gets_its_turn(void **state)
 		close(children[i].fd);
 }
 
-static void test_all_ends_with_the_stop(void **state)
+static void test_stopping_ends_all_downloads(void **state)
 {
 	int end = watch(fetcher.pid);
 	struct downloading slow, hanging;
@@ -374,8 +374,8 @@ static void test_all_ends_with_the_stop(void **state)
 	assert_int_equal(count_cached(), 0);
 }
 
-/* What waits then is never begun. */
-static void test_all_ends_when_there_is_most_to_do(void **state)
+/* Queued files are not started any more. */
+static void test_stopping_ends_a_full_queue(void **state)
 {
 	struct downloading children[DEBUGINFOD_PARALLEL_MAX];
 	int end = watch(fetcher.pid), status;
@@ -395,7 +395,7 @@ static void test_all_ends_when_there_is_most_to_do(void **state)
 	assert_int_equal(poll(&(struct pollfd){ listen_fd, POLLIN, 0 }, 1, 0), 0);
 }
 
-static void test_it_ends_without_any_download(void **state)
+static void test_the_process_exits_without_downloads(void **state)
 {
 	int end = watch(fetcher.pid);
 
@@ -404,7 +404,7 @@ static void test_it_ends_without_any_download(void **state)
 	close(end);
 }
 
-/* A stage of its own, to be killed. Its pid, and that of its process. */
+/* Starts a stage of its own, to be killed; returns its pid and its process's. */
 static pid_t start_stage(pid_t *ret_process)
 {
 	_cleanup_fd_ int read_fd = -1, write_fd = -1;
@@ -429,7 +429,7 @@ static pid_t start_stage(pid_t *ret_process)
 	return pid;
 }
 
-static void test_all_ends_with_a_stage_that_is_killed(void **state)
+static void test_killing_the_stage_ends_all_children(void **state)
 {
 	struct downloading child;
 	pid_t process, stage = start_stage(&process);
@@ -443,7 +443,7 @@ static void test_all_ends_with_a_stage_that_is_killed(void **state)
 	assert_int_equal(waitpid(stage, NULL, 0), stage);
 }
 
-static void test_all_ends_with_a_process_that_is_killed(void **state)
+static void test_killing_the_process_ends_all_children(void **state)
 {
 	struct downloading child;
 
@@ -455,7 +455,7 @@ static void test_all_ends_with_a_process_that_is_killed(void **state)
 	await_end(&child);
 }
 
-static void test_signals_of_the_terminal_do_not_end_it(void **state)
+static void test_terminal_signals_are_ignored(void **state)
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 	struct downloading child;
@@ -471,7 +471,7 @@ static void test_signals_of_the_terminal_do_not_end_it(void **state)
 	close(child.fd);
 }
 
-/* Whether its three standard descriptors are /dev/null, and how many others it has. */
+/* Checks that its standard descriptors are /dev/null; returns the number of others. */
 static int check_descriptors(pid_t pid)
 {
 	_cleanup_dir_ DIR *dir = NULL;
@@ -494,8 +494,8 @@ static int check_descriptors(pid_t pid)
 	return n - 3;
 }
 
-/* Others wait for the end of the stage's output, and of its messages. */
-static void test_it_holds_nothing_of_its_parents(void **state)
+/* Readers wait for end of file on the stage's output and messages. */
+static void test_no_inherited_descriptor_is_kept(void **state)
 {
 	struct downloading child;
 	int ends_of_pipe[2];
@@ -508,13 +508,13 @@ static void test_it_holds_nothing_of_its_parents(void **state)
 	close(ends_of_pipe[1]);
 	assert_int_equal(read(ends_of_pipe[0], &byte, 1), 0);
 	close(ends_of_pipe[0]);
-	assert_int_equal(outcome_of(ARRIVES, 0), DEBUGINFOD_ARRIVED); /* it is not busy now */
+	assert_int_equal(outcome_of(ARRIVES, 0), DEBUGINFOD_ARRIVED); /* idle by now */
 	assert_int_equal(check_descriptors(child.pid), 1);	      /* its connection */
-	assert_int_equal(check_descriptors(fetcher.pid), 2);	      /* the stage, and the child */
+	assert_int_equal(check_descriptors(fetcher.pid), 2); /* the stage's and the child's */
 	close(child.fd);
 }
 
-static void test_garbage_ends_it(void **state)
+static void test_garbage_ends_the_connection(void **state)
 {
 	struct debuginfod_request request = { 0 };
 	static const char bytes[4096] = { [offsetof(struct debuginfod_request, size)] = 1 };
@@ -545,14 +545,14 @@ static void check_limits(const char *time, const char *size, unsigned int time_s
 	assert_int_equal(limits.size, bytes);
 }
 
-static void test_a_person_may_have_other_limits(void **state)
+static void test_a_user_may_set_other_limits(void **state)
 {
 	const long usual = DEBUGINFOD_SIZE_MAX_MIB * 1048576L;
 
 	check_limits("5", "12345", 5, 12345);
 	check_limits("600", "99999999999", 600, 99999999999);
 	check_limits("", "", DEBUGINFOD_TIME_MAX_S, usual);
-	check_limits("0", "0", DEBUGINFOD_TIME_MAX_S, usual); /* for the library: none */
+	check_limits("0", "0", DEBUGINFOD_TIME_MAX_S, usual); /* the library takes 0 as no limit */
 	check_limits("-1", "-1", DEBUGINFOD_TIME_MAX_S, usual);
 	check_limits("5x", "5 MB", DEBUGINFOD_TIME_MAX_S, usual);
 	check_limits("99999999999999999999", "99999999999999999999", 86400, INT64_MAX);
@@ -568,23 +568,23 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		with_process(test_every_outcome_is_reported),
-		with_process(test_the_servers_are_in_no_environment_of_ours),
+		with_process(test_our_environment_has_no_servers),
 		with_process(test_a_missing_library_is_reported),
-		with_process(test_a_crash_is_that_of_one_file),
-		with_process(test_what_is_too_large_is_not_downloaded),
-		with_process(test_what_is_slow_is_given_up),
-		with_process(test_what_hangs_is_killed),
-		with_process(test_what_is_slow_holds_up_nobody),
-		with_process(test_what_waits_gets_its_turn),
-		with_process(test_all_ends_with_the_stop),
-		with_process(test_all_ends_when_there_is_most_to_do),
-		with_process(test_it_ends_without_any_download),
-		with_process(test_all_ends_with_a_stage_that_is_killed),
-		with_process(test_all_ends_with_a_process_that_is_killed),
-		with_process(test_signals_of_the_terminal_do_not_end_it),
-		with_process(test_it_holds_nothing_of_its_parents),
-		with_process(test_garbage_ends_it),
-		cmocka_unit_test(test_a_person_may_have_other_limits),
+		with_process(test_a_crash_affects_only_its_file),
+		with_process(test_oversized_files_are_not_downloaded),
+		with_process(test_slow_downloads_time_out),
+		with_process(test_hanging_downloads_are_killed),
+		with_process(test_slow_downloads_do_not_delay_others),
+		with_process(test_queued_downloads_get_their_turn),
+		with_process(test_stopping_ends_all_downloads),
+		with_process(test_stopping_ends_a_full_queue),
+		with_process(test_the_process_exits_without_downloads),
+		with_process(test_killing_the_stage_ends_all_children),
+		with_process(test_killing_the_process_ends_all_children),
+		with_process(test_terminal_signals_are_ignored),
+		with_process(test_no_inherited_descriptor_is_kept),
+		with_process(test_garbage_ends_the_connection),
+		cmocka_unit_test(test_a_user_may_set_other_limits),
 	};
 
 	setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });

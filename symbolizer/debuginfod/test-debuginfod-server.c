@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Downloads from elfutils' own debuginfod, on loopback. The argument is where make-debug-files has
- * put a program and its separate debug file.
+ * Downloads from elfutils' own debuginfod on loopback. The argument is the directory where
+ * make-debug-files has put a program and its separate debug file.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -23,7 +23,7 @@
 
 enum { SKIPPED = 77, PORTS_TRIED = 10 };
 
-static const char *fixtures; /* where the files are */
+static const char *fixtures; /* directory of the files */
 static char served[] = "/tmp/stackpipe-test-XXXXXX";
 static struct debuginfod_build_id of_program;
 static pid_t server;
@@ -60,7 +60,7 @@ static struct debuginfod_build_id build_id_of(const char *path)
 	return id;
 }
 
-/* A port that is free, or was a moment ago. */
+/* A port that was free a moment ago. */
 static int find_port(void)
 {
 	struct sockaddr_in address = { .sin_family = AF_INET,
@@ -99,7 +99,7 @@ static void stop_server(void)
 	fclose(messages);
 }
 
-/* Waits until it listens and knows the file. False: the port was taken meanwhile. */
+/* Waits until the server has indexed the file; false if the port was taken meanwhile. */
 static bool is_server_ready(void)
 {
 	bool listens = false, knows = false;
@@ -173,7 +173,7 @@ static void test_a_debug_file_arrives(void **state)
 	assert_int_equal(count_cached(), 1);
 }
 
-static void test_it_is_there_for_the_next_stage(void **state)
+static void test_a_download_is_cached_for_the_next_stage(void **state)
 {
 	assert_int_equal(fetch(&fetcher, of_program.bytes, of_program.size), DEBUGINFOD_ARRIVED);
 	debuginfod_fetcher_stop(&fetcher);
@@ -181,7 +181,7 @@ static void test_it_is_there_for_the_next_stage(void **state)
 	assert_int_equal(fetch(&fetcher, of_program.bytes, of_program.size), DEBUGINFOD_ARRIVED);
 }
 
-static void test_a_build_id_that_nobody_knows_is_not_found(void **state)
+static void test_an_unknown_build_id_is_not_found(void **state)
 {
 	struct debuginfod_build_id other = of_program;
 
@@ -191,7 +191,7 @@ static void test_a_build_id_that_nobody_knows_is_not_found(void **state)
 	assert_true(cached_size(other.bytes, other.size) <= 0);
 }
 
-static void test_a_server_that_is_not_there_hides_no_other(void **state)
+static void test_a_missing_server_does_not_hide_others(void **state)
 {
 	char urls[128];
 
@@ -217,9 +217,9 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		with_fetcher(test_a_debug_file_arrives),
-		with_fetcher(test_it_is_there_for_the_next_stage),
-		with_fetcher(test_a_build_id_that_nobody_knows_is_not_found),
-		with_fetcher(test_a_server_that_is_not_there_hides_no_other),
+		with_fetcher(test_a_download_is_cached_for_the_next_stage),
+		with_fetcher(test_an_unknown_build_id_is_not_found),
+		with_fetcher(test_a_missing_server_does_not_hide_others),
 	};
 	const char *package = missing();
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* For tests that have a real process download. They wait for events, with far too much patience. */
+/* For tests of the real process. They wait for events with very long timeouts. */
 #pragma once
 
 #include <poll.h>
@@ -33,7 +33,7 @@ static inline int remove_cache(void)
 	return system(command);
 }
 
-/* How large the file of a build-id in the cache is; -1: there is none. */
+/* The size of a build-id's file in the cache; -1: none. */
 static inline off_t cached_size(const void *build_id, size_t size)
 {
 	_cleanup_free_ char *path = debuginfod_cache_file(cache, build_id, size);
@@ -42,7 +42,7 @@ static inline off_t cached_size(const void *build_id, size_t size)
 	return stat(path, &status) < 0 ? -1 : status.st_size;
 }
 
-/* Files in the cache that are of build-ids, whole or not. */
+/* The number of build-id files in the cache, complete or not. */
 static inline int count_cached(void)
 {
 	char command[128];
@@ -63,7 +63,7 @@ static inline bool is_readable(int fd)
 	return poll(&(struct pollfd){ fd, POLLIN, 0 }, 1, PATIENCE_MS) == 1;
 }
 
-/* The next that the fetcher tells, whatever it is. */
+/* The fetcher's next outcome. */
 static inline int await(struct debuginfod_fetcher *fetcher, struct debuginfod_build_id *ret)
 {
 	int r;
@@ -85,7 +85,7 @@ static inline int fetch(struct debuginfod_fetcher *fetcher, const void *build_id
 	return r;
 }
 
-/* Something that tells the end of a process, and is still sound if it has ended already. */
+/* A descriptor that is readable once the process has exited, even if it already has. */
 static inline int watch(pid_t pid)
 {
 	int fd = syscall(SYS_pidfd_open, pid, 0);

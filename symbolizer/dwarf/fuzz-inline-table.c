@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Hostile DWARF. An input is an ELF file; every address where an answer may change is asked for,
- * and some that nobody expects. What libdw makes of the sections is looked at as well: a finding
- * may be its own.
+ * Hostile DWARF. An input is an ELF file; lookups cover every address where an answer may change
+ * and some others. libdw processes the sections as well, so a finding may be its own.
  */
 #include <dwarf.h>
 #include <stdbool.h>
@@ -15,17 +14,17 @@
 #include "tests/fuzz/fuzz.h"
 
 enum {
-	SIZE_MAX_OF_SECTIONS = 1 << 20, /* what is compressed must not make us slow */
+	SIZE_MAX_OF_SECTIONS = 1 << 20, /* bounds the time for compressed sections */
 	ADDRESSES_MAX = 4096,
 	UNITS_MAX = 64,
 };
 
-/* Small enough that inputs reach them. */
+/* Small enough for inputs to reach them. */
 static const struct inline_limits small_limits = { .n_dies = 64, .n_ranges = 16, .depth = 4 };
 
 static void check_call(const struct inline_call *call)
 {
-	/* Strings end, and lie in memory that is ours. */
+	/* Strings are terminated and in our memory. */
 	if (call->name)
 		fuzz_check(strlen(call->name) < SIZE_MAX_OF_SECTIONS);
 	if (call->file)
@@ -46,7 +45,7 @@ static void look_up(struct debug_info *info, uint64_t address)
 	fuzz_check(debug_info_find(info, address, &alone, 1) <= 1);
 }
 
-/* An entry lies in another one that is before it, and a function that is cut has nothing in it. */
+/* A parent entry precedes its children, and a cut function has none. */
 static void check_table(const struct inline_table *table)
 {
 	for (size_t i = 0; i < table->n_entries; i++) {
@@ -73,9 +72,8 @@ static bool has_entry(const struct inline_table *table, const struct inline_entr
 }
 
 /*
- * Whether any DIE of a unit may say itself where the next one is. In a file that contradicts itself
- * one walk, which believes that, finds what another does not, which goes through all that is
- * between.
+ * Whether any DIE of a unit may have DW_AT_sibling. In a contradictory file a walk that follows it
+ * finds other DIEs than a walk through all DIEs in between.
  */
 static bool has_sibling_attribute(Dwarf_Die *unit)
 {
@@ -99,8 +97,8 @@ static bool has_sibling_attribute(Dwarf_Die *unit)
 }
 
 /*
- * With less room there is nothing that is not there otherwise. (It may be found at other addresses:
- * a call that claims the code of another function is left out with its own.)
+ * A smaller limit must not add entries. (An entry may be found at other addresses: a call that
+ * overlaps another function is left out together with its calls.)
  */
 static void check_against_whole(const struct inline_table *whole, const struct inline_table *table)
 {
@@ -135,7 +133,7 @@ static void look_at_units(struct debug_info *info, Elf *elf)
 	Dwarf_Die die;
 
 	fuzz_check(debug_sections_code(elf, &code) == 0);
-	/* Split units would be looked for in files of this machine. */
+	/* Split units would be looked for among this machine's files. */
 	for (int i = 0; i < UNITS_MAX && dwarf &&
 			dwarf_get_units(dwarf, unit, &unit, NULL, &type, &die, NULL) == 0;
 	     i++)

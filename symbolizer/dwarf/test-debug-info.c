@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * One program (tests/programs/inlines.cc) with the DWARF of several compilers, as it comes and in
- * all the forms that it is given. The argument is where make-inlines put them; what could not be
- * made there is skipped.
+ * One program (tests/programs/inlines.cc) with several compilers' DWARF, in its original and in
+ * other forms. The argument is make-inlines' output directory; what could not be made is skipped.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,10 +23,10 @@
 
 enum { PATH_SIZE = 4096, TEXT_SIZE = 16384 };
 
-static const char *fixtures; /* where the files are */
+static const char *fixtures; /* directory of the files */
 static const struct debug_dirs no_dirs;
 
-/* A program whose addresses are asked for. */
+/* A program whose addresses are looked up. */
 struct subject {
 	int fd;
 	Elf *elf;
@@ -35,7 +34,7 @@ struct subject {
 	struct debug_info *info;
 };
 
-/* What somebody says of one address. */
+/* One tool's answer for one address. */
 struct answer {
 	uint64_t address;
 	int n;
@@ -43,11 +42,11 @@ struct answer {
 	char text[TEXT_SIZE];
 };
 
-/* The answers of somebody, one after the other. */
+/* A tool's answers in order. */
 struct other {
 	FILE *file;
 	bool has_columns;
-	char next[TEXT_SIZE]; /* the line that is read, but not taken yet */
+	char next[TEXT_SIZE]; /* the line read ahead */
 };
 
 static const char *fixture(const char *name, const char *suffix)
@@ -67,7 +66,7 @@ static void close_subject(struct subject *subject)
 		close(subject->fd);
 }
 
-/* Ends the test as skipped if the program is not there. */
+/* Skips the test if the program is missing. */
 static struct subject open_subject(const char *name, const char *suffix)
 {
 	const char *path = fixture(name, suffix);
@@ -84,7 +83,7 @@ static struct subject open_subject(const char *name, const char *suffix)
 	return subject;
 }
 
-/* As `symbolizer` would have it: the function itself by its symbol. */
+/* Like symbolizer: the function itself is named by its symbol. */
 static void ask(struct subject *subject, struct answer *answer)
 {
 	struct symbol *symbol = symbol_table_find(&subject->symbols, answer->address);
@@ -111,7 +110,7 @@ static void close_other(struct other *other)
 		fclose(other->file);
 }
 
-/* The number behind the last colon, which it cuts off; what is no number is 0. */
+/* Cuts off and returns the number after the last colon; 0 if it is not a number. */
 static uint32_t cut_number(char *place)
 {
 	char *colon = strrchr(place, ':');
@@ -122,7 +121,7 @@ static uint32_t cut_number(char *place)
 	return strtoul(colon + 1, NULL, 10);
 }
 
-/* A line of the text, in a place where it stays. */
+/* Copies the line to a place where it stays valid. */
 static char *take_line(struct other *other, struct answer *answer, size_t *used)
 {
 	char *line = answer->text + *used;
@@ -136,7 +135,7 @@ static char *take_line(struct other *other, struct answer *answer, size_t *used)
 	return line;
 }
 
-/* The next answer; its address is a line of its own. */
+/* The next answer; its address is on a line of its own. */
 static bool read_answer(struct other *other, struct answer *ret)
 {
 	size_t used = 0;
@@ -159,7 +158,7 @@ static bool read_answer(struct other *other, struct answer *ret)
 	return true;
 }
 
-/* Where there is no linkage name, others leave out the scopes that a function is declared in. */
+/* Without linkage name other tools omit the scopes of a function's declaration. */
 static bool is_qualified(const char *ours, const char *theirs)
 {
 	size_t size = strlen(ours), rest = strlen(theirs);
@@ -168,7 +167,7 @@ static bool is_qualified(const char *ours, const char *theirs)
 	       !strncmp(ours + size - rest - 2, "::", 2);
 }
 
-/* The two names that compilers give to a constructor are one to read. */
+/* The two mangled names of a constructor demangle to the same text. */
 static bool is_same_name(const char *ours, const char *theirs)
 {
 	_cleanup_free_ char *our_text = demangle(ours), *their_text = demangle(theirs);
@@ -209,8 +208,8 @@ static bool is_same(const struct answer *ours, const struct answer *theirs, bool
 }
 
 /*
- * Compares each answer: 99.5 % of them must be llvm-symbolizer's or addr2line's. The second alone
- * has others too often to judge by.
+ * Compares each answer: 99.5 % must equal llvm-symbolizer's or addr2line's. addr2line alone differs
+ * too often to be the reference.
  */
 static void check_against_others(const char *name)
 {
@@ -240,7 +239,7 @@ static void check_against_others(const char *name)
 	assert_true(n_same * 1000 >= n * 995);
 }
 
-/* A form of a program has the very answers that the program has. */
+/* Another form of a program must give the same answers. */
 static void check_against_plain(const char *name, const char *how)
 {
 	_cleanup_(close_subject) struct subject plain = open_subject(name, "");
@@ -338,7 +337,7 @@ static void test_dwz_of_several_files(void **state)
 	check_against_plain("gcc-5", "-shared");
 }
 
-/* DWARF 2 has no ranges: what a unit has outside .text is in .debug_aranges alone. */
+/* DWARF 2 has no ranges: a unit's code outside of .text is only in .debug_aranges. */
 static void test_strict_dwarf_2_knows_all_lines(void **state)
 {
 	_cleanup_(close_subject) struct subject subject = open_subject("gcc-2-strict", "");
@@ -353,10 +352,11 @@ static void test_strict_dwarf_2_knows_all_lines(void **state)
 		ask(&subject, &answer);
 		n_known += answer.calls[0].line > 0;
 	}
-	assert_true(n > 1000 && n_known * 100 >= n * 95); /* the C library's start has none */
+	assert_true(n > 1000 &&
+		    n_known * 100 >= n * 95); /* the C library's startup code has none */
 }
 
-/* Files whose DWARF was opened: they stay open until all tests are over. */
+/* Files whose DWARF was opened; they stay open until all tests have run. */
 static struct {
 	Elf *elf;
 	int fd;
@@ -383,7 +383,7 @@ static void close_opened(void)
 	}
 }
 
-/* Opens a copy of a file somewhere else, where what it refers to is not. */
+/* Opens a copy in another directory, without the files that it refers to. */
 static struct debug_info *open_elsewhere(const char *name, const char *also, const char *also_as,
 					 const struct debug_dirs *dirs)
 {
@@ -405,7 +405,7 @@ static struct debug_info *open_elsewhere(const char *name, const char *also, con
 	return info;
 }
 
-/* Counts the answers of a file by what they are, against those of the program itself. */
+/* Compares a file's answers with those of the program itself. */
 static void check_never_wrong(const char *name, struct debug_info *info, bool is_complete)
 {
 	_cleanup_(close_subject) struct subject plain = open_subject(name, "");
@@ -434,7 +434,7 @@ static void check_never_wrong(const char *name, struct debug_info *info, bool is
 	assert_true(is_complete ? n_unnamed == 0 : n_unnamed > 0);
 }
 
-static void test_what_dwz_shares_is_found_in_a_debug_directory(void **state)
+static void test_dwz_files_are_found_in_debug_directories(void **state)
 {
 	char dir[PATH_SIZE], command[2 * PATH_SIZE];
 	struct debug_dirs dirs = { { dir }, 1 };
@@ -451,7 +451,7 @@ static void test_what_dwz_shares_is_found_in_a_debug_directory(void **state)
 	debug_info_free(info);
 }
 
-static void test_another_file_of_dwz_is_not_believed(void **state)
+static void test_another_dwz_file_is_refused(void **state)
 {
 	struct debug_info *info;
 
@@ -473,7 +473,7 @@ static void test_a_file_without_dwarf_is_reported(void **state)
 	assert_null(info);
 }
 
-/* The debug file of a stripped one has no code, but knows where it is. */
+/* The debug file of a stripped program has no code, but its addresses. */
 static void test_a_separate_file_answers_as_the_whole(void **state)
 {
 	const char *path = fixture("gcc-5", "-separate");
@@ -541,8 +541,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_dwz),
 		cmocka_unit_test(test_dwz_of_several_files),
 		cmocka_unit_test(test_strict_dwarf_2_knows_all_lines),
-		cmocka_unit_test(test_what_dwz_shares_is_found_in_a_debug_directory),
-		cmocka_unit_test(test_another_file_of_dwz_is_not_believed),
+		cmocka_unit_test(test_dwz_files_are_found_in_debug_directories),
+		cmocka_unit_test(test_another_dwz_file_is_refused),
 		cmocka_unit_test(test_a_file_without_dwarf_is_reported),
 		cmocka_unit_test(test_a_separate_file_answers_as_the_whole),
 		cmocka_unit_test(test_a_short_list_gets_the_function_alone),

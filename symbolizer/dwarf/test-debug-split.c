@@ -56,7 +56,7 @@ static int tear_down(void **state)
 	return system(command);
 }
 
-/* As libdw does it, whatever lies there by then. */
+/* Loads the split unit as libdw does, whatever file is there by then. */
 static Dwarf *let_it_look(void)
 {
 	Dwarf_Die die;
@@ -66,18 +66,18 @@ static Dwarf *let_it_look(void)
 	return dwarf_cu_getdwarf(die.cu);
 }
 
-static void test_what_was_judged_is_found(void **state)
+static void test_the_checked_file_is_used(void **state)
 {
 	struct debug_split split;
 
 	assert_true(debug_split_find(&skeleton, fd, &no_dirs, &split));
-	assert_int_equal(split.n_files, 2); /* beside the program, and where it was built */
+	assert_int_equal(split.n_files, 2); /* beside the program and where it was built */
 	assert_true(debug_split_has_found(&split, let_it_look()));
 	debug_split_deinit(&split);
 	assert_int_equal(split.n_files, 0);
 }
 
-/* Whoever owns the directory puts another file there, just when one has been looked at. */
+/* The directory's owner replaces the file just after it was checked. */
 static void test_a_file_replaced_since_is_not_trusted(void **state)
 {
 	struct debug_split split;
@@ -90,7 +90,7 @@ static void test_a_file_replaced_since_is_not_trusted(void **state)
 	debug_split_deinit(&split);
 }
 
-static void test_what_anybody_may_write_to_is_not_looked_for(void **state)
+static void test_world_writable_split_files_are_refused(void **state)
 {
 	struct debug_split split;
 
@@ -102,9 +102,9 @@ int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(test_what_was_judged_is_found),
+		TEST(test_the_checked_file_is_used),
 		TEST(test_a_file_replaced_since_is_not_trusted),
-		TEST(test_what_anybody_may_write_to_is_not_looked_for),
+		TEST(test_world_writable_split_files_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

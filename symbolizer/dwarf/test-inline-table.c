@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Tables of a real program's units (make-inlines; the argument is one), made within limits and
- * beyond them: what is left out may be missing, but nothing may be wrong.
+ * Tables of a real program's units (make-inlines; the argument is one), within limits and beyond
+ * them: answers may be missing, but never wrong.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +33,7 @@ struct units {
 	size_t n;
 };
 
-/* What was found of the addresses of a unit, against the whole truth. */
+/* Answers for a unit's addresses, compared with the whole table. */
 struct comparison {
 	size_t n_same, n_cut, n_missing;
 };
@@ -84,7 +84,7 @@ static bool is_same_chain(const struct inline_table *left, const struct inline_e
 	return !a && !b;
 }
 
-/* Each answer is the true one, the function alone, or none. */
+/* Each answer must be the whole table's, the function alone, or none. */
 static struct comparison compare(const struct inline_table *whole, const struct inline_table *table)
 {
 	struct comparison result = { 0 };
@@ -108,7 +108,7 @@ static struct comparison compare(const struct inline_table *whole, const struct 
 	return result;
 }
 
-/* All units, whole and within the limits. */
+/* All units, without limits and with these. */
 static struct comparison compare_all(const struct inline_limits *limits)
 {
 	_cleanup_(close_units) struct units units = open_units();
@@ -160,7 +160,7 @@ static void test_calls_lie_in_functions(void **state)
 	assert_true(n_inlined > 500);
 }
 
-static void test_all_is_known_within_the_limits(void **state)
+static void test_within_the_limits_answers_are_complete(void **state)
 {
 	struct comparison result = compare_all(&inline_limits_usual);
 
@@ -179,7 +179,7 @@ static void test_too_many_ranges_leave_the_functions(void **state)
 	assert_true(result.n_cut > 1000);
 }
 
-static void test_far_too_many_ranges_leave_little(void **state)
+static void test_far_too_many_ranges_leave_few_answers(void **state)
 {
 	struct inline_limits limits = inline_limits_usual;
 	struct comparison result;
@@ -187,10 +187,10 @@ static void test_far_too_many_ranges_leave_little(void **state)
 	limits.n_ranges = 2;
 	result = compare_all(&limits);
 	assert_int_equal(result.n_same, 0);
-	assert_true(result.n_missing > result.n_cut); /* of whatever size functions are */
+	assert_true(result.n_missing > result.n_cut); /* of functions of all sizes */
 }
 
-static void test_functions_that_are_too_deep_are_alone(void **state)
+static void test_too_deep_functions_lose_inlined_calls(void **state)
 {
 	struct inline_limits limits = inline_limits_usual;
 	bool is_mixed = false;
@@ -203,7 +203,7 @@ static void test_functions_that_are_too_deep_are_alone(void **state)
 	assert_true(is_mixed);
 }
 
-static void test_any_limit_on_dies_is_survived(void **state)
+static void test_any_limit_on_dies_is_safe(void **state)
 {
 	struct inline_limits limits = inline_limits_usual;
 
@@ -211,7 +211,7 @@ static void test_any_limit_on_dies_is_survived(void **state)
 		compare_all(&limits);
 }
 
-static void test_what_the_linker_dropped_is_not_there(void **state)
+static void test_discarded_code_is_absent(void **state)
 {
 	_cleanup_(close_units) struct units units = open_units();
 	const struct interval_map no_code = { 0 };
@@ -231,12 +231,12 @@ int main(int argc, char **argv)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_calls_lie_in_functions),
-		cmocka_unit_test(test_all_is_known_within_the_limits),
+		cmocka_unit_test(test_within_the_limits_answers_are_complete),
 		cmocka_unit_test(test_too_many_ranges_leave_the_functions),
-		cmocka_unit_test(test_far_too_many_ranges_leave_little),
-		cmocka_unit_test(test_functions_that_are_too_deep_are_alone),
-		cmocka_unit_test(test_any_limit_on_dies_is_survived),
-		cmocka_unit_test(test_what_the_linker_dropped_is_not_there),
+		cmocka_unit_test(test_far_too_many_ranges_leave_few_answers),
+		cmocka_unit_test(test_too_deep_functions_lose_inlined_calls),
+		cmocka_unit_test(test_any_limit_on_dies_is_safe),
+		cmocka_unit_test(test_discarded_code_is_absent),
 	};
 
 	if (argc < 2)

@@ -21,7 +21,7 @@ static void test_nothing_is_in_an_empty_map(void **state)
 	assert_int_equal(interval_map_find(&map, UINT64_MAX), INTERVAL_NONE);
 }
 
-static void test_the_innermost_is_found(void **state)
+static void test_the_innermost_interval_is_found(void **state)
 {
 	struct interval list[] = { { 10, 50, 0 }, { 20, 40, 1 }, { 25, 30, 2 }, { 60, 70, 3 } };
 	_cleanup_(interval_map_deinit) struct interval_map map;
@@ -102,7 +102,7 @@ static bool is_shared(const struct interval *list, size_t n, uint64_t address)
 	return false;
 }
 
-static void test_where_several_numbers_overlap_is_known(void **state)
+static void test_overlaps_are_reported(void **state)
 {
 	enum { ROUNDS = 2000, INTERVALS = 6, ADDRESSES = 64 };
 
@@ -128,11 +128,11 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nothing_is_in_an_empty_map),
-		cmocka_unit_test(test_the_innermost_is_found),
+		cmocka_unit_test(test_the_innermost_interval_is_found),
 		cmocka_unit_test(test_empty_and_reversed_intervals_are_ignored),
 		cmocka_unit_test(test_the_last_address_can_be_held),
 		cmocka_unit_test(test_any_overlap_is_answered_by_the_highest_number),
-		cmocka_unit_test(test_where_several_numbers_overlap_is_known),
+		cmocka_unit_test(test_overlaps_are_reported),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Line programs of a real program (make-inlines; the arguments are its files): every row is as
- * libdw has it, and of programs that are damaged none is read outside of them.
+ * Line programs of a real program (make-inlines; the arguments are its files): every row must equal
+ * libdw's, and damaged programs must not cause reads outside of them.
  */
 #include <dwarf.h>
 #include <errno.h>
@@ -40,7 +40,7 @@ static void close_program(struct program *program)
 	close(program->fd);
 }
 
-/* Some compilers are not everywhere. */
+/* Some compilers may be missing. */
 static bool open_program(const char *path, struct program *ret)
 {
 	*ret = (struct program){ .fd = open(path, O_RDONLY | O_CLOEXEC) };
@@ -121,7 +121,7 @@ static size_t check_unit(const struct program *program, Dwarf_Die *unit)
 
 		if (ends(lines, i))
 			end = address;
-		/* libdw takes rows of no code, at the end of a sequence, to go on behind it. */
+		/* libdw extends rows without code at the end of a sequence past its end. */
 		if (address == next || address == end ||
 		    interval_map_find(&program->code, address) == INTERVAL_NONE)
 			continue;
@@ -132,7 +132,7 @@ static size_t check_unit(const struct program *program, Dwarf_Die *unit)
 	return n_asked;
 }
 
-static void test_every_row_is_as_libdw_has_it(void **state)
+static void test_every_row_matches_libdw(void **state)
 {
 	size_t n_checked = 0;
 
@@ -153,7 +153,7 @@ static void test_every_row_is_as_libdw_has_it(void **state)
 		skip();
 }
 
-/* The line program of the first unit that has one, as a copy of its size. */
+/* A copy of exact size of the first unit's line program. */
 static char *copy_program(const struct program *program, size_t *ret_size)
 {
 	Dwarf_CU *unit = NULL;
@@ -186,8 +186,8 @@ static void check_damaged(const char *bytes, size_t size, const struct interval_
 	line_table_deinit(&table);
 }
 
-/* Whoever reads too far is found by the address sanitizer, and by valgrind. */
-static void test_damaged_programs_are_not_left(void **state)
+/* ASan and valgrind detect reads past the end. */
+static void test_damaged_programs_are_not_read_outside(void **state)
 {
 	enum { STEP = 7, HEADER = 64 };
 	_cleanup_(close_program) struct program program = { .fd = -1 };
@@ -215,7 +215,7 @@ static void test_damaged_programs_are_not_left(void **state)
 	}
 }
 
-/* DWARF 4, without directories, files or standard opcodes; each special one makes a row. */
+/* DWARF 4 without directories, files or standard opcodes; each special opcode makes a row. */
 static int run_special_opcodes(size_t n, struct line_table *ret)
 {
 	static const unsigned char header[] = { 0, 0, 0, 0, 4,	  0,  8, 0, 0,
@@ -231,7 +231,7 @@ static int run_special_opcodes(size_t n, struct line_table *ret)
 	return line_table_init(ret, bytes, sizeof(header) + n, &no_code);
 }
 
-static void test_there_is_a_limit_of_rows(void **state)
+static void test_the_number_of_rows_is_limited(void **state)
 {
 	struct line_table table;
 
@@ -244,9 +244,9 @@ static void test_there_is_a_limit_of_rows(void **state)
 int main(int argc, char **argv)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_row_is_as_libdw_has_it),
-		cmocka_unit_test(test_damaged_programs_are_not_left),
-		cmocka_unit_test(test_there_is_a_limit_of_rows),
+		cmocka_unit_test(test_every_row_matches_libdw),
+		cmocka_unit_test(test_damaged_programs_are_not_read_outside),
+		cmocka_unit_test(test_the_number_of_rows_is_limited),
 	};
 
 	if (argc < 2)

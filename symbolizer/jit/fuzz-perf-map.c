@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Hostile perf maps. An input is a byte that says how the file is cut, and the file. Read in
- * pieces it is the same as read at once, and each answer is the one that is found the long way.
+ * Hostile perf maps. An input is a byte that decides how the file is cut, then the file. Reading in
+ * pieces must equal reading at once, and every lookup must equal a linear search.
  */
 #include "common/base/cleanup.h"
 #include "symbolizer/jit/test-perf-map-find.h"
@@ -9,7 +9,7 @@
 
 #define _cleanup_map_ _cleanup_(perf_map_deinit)
 
-/* The last entry that holds an address. */
+/* The last entry that holds an address, by linear search. */
 static size_t look(const struct perf_map *map, uint64_t address)
 {
 	for (size_t i = map->code.n; i-- > 0;)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Perf maps and jitdumps of real compilers, read while these run: of a program of ours that says
- * what is where at which time, of node, and of Python from 3.12 on, where they are installed.
+ * Perf maps and jitdumps read while a compiler writes them: of a program of ours that reports what
+ * is where at which time, and of node and Python (3.12 or later), if installed.
  *
- *	test-jit-producers JITDUMP-PROGRAM
+ * test-jit-producers JITDUMP-PROGRAM
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -53,7 +53,7 @@ static int tear_down(void **state)
 	return system(command);
 }
 
-/* Opens what a program of ours has written; -1: it is not there yet. */
+/* Opens a file written by a child; -1: not there yet. */
 static int open_written(const char *path)
 {
 	const struct target_file_policy policy = { .user = geteuid(),
@@ -112,11 +112,11 @@ static void test_replaced_and_moved_code_is_known_by_time(void **state)
 	assert_int_equal(jitdump_read(&dump, fd, UINT64_MAX), JITDUMP_OK);
 	assert_true(dump.is_closed);
 	assert_int_equal(dump.n_late + dump.n_refused_records + dump.n_refused_lines, 0);
-	for (size_t i = 0; i < n; i++) /* what was, when all is known */
+	for (size_t i = 0; i < n; i++) /* past states, with everything known */
 		check_truth(&dump, &truths[i]);
 }
 
-/* Begins a command in the directory; it says nothing. */
+/* Starts a command in the directory with its output discarded. */
 static pid_t begin(const char *command)
 {
 	pid_t pid = fork();
@@ -141,7 +141,7 @@ static int has_ended(pid_t pid)
 	return waitpid(pid, &status, WNOHANG) == pid;
 }
 
-/* Reads a jitdump as long as a program writes it. False: it has written none. */
+/* Reads a jitdump while a program writes it; false if there is none. */
 static bool follow_jitdump(pid_t pid, const char *path, struct jitdump *ret)
 {
 	_cleanup_fd_ int fd = -1;
@@ -176,7 +176,7 @@ static bool follow_perf_map(pid_t pid, const char *path, struct perf_map *ret)
 	return fd >= 0;
 }
 
-/* What the last line of the file that holds an address says, found the long way. */
+/* The name in the file's last line that holds an address, by linear search. */
 static bool look(FILE *file, uint64_t address, char *ret, size_t size)
 {
 	bool any = false;
@@ -212,7 +212,7 @@ static void check_against_file(const struct perf_map *map, const char *path)
 	}
 }
 
-/* What was read in pieces is what is read at once. */
+/* Reading in pieces must equal reading at once. */
 static void check_at_once(const struct jitdump *dump, const char *path)
 {
 	_cleanup_(jitdump_deinit) struct jitdump at_once;
@@ -232,7 +232,7 @@ static void check_at_once(const struct jitdump *dump, const char *path)
 	}
 }
 
-/* Whether any function has a name that begins so. */
+/* Whether any function's name begins like this. */
 static bool has_function(const struct jitdump *dump, const char *begins)
 {
 	const struct jit_functions *functions = &dump->functions;
@@ -244,7 +244,7 @@ static bool has_function(const struct jitdump *dump, const char *begins)
 	return false;
 }
 
-/* The first line of a function, which is of one of its first instructions. */
+/* The first line entry of a function, from its first instructions. */
 static uint32_t first_line(const struct jit_functions *functions,
 			   const struct jit_function *function)
 {
@@ -257,7 +257,7 @@ static uint32_t first_line(const struct jit_functions *functions,
 	return 0;
 }
 
-/* "JS:^name file:LINE:COLUMN": what V8 has not optimized begins with that line or the next. */
+/* "JS:^name file:LINE:COLUMN": V8's unoptimized code begins with that line or the next one. */
 static void check_first_lines(const struct jitdump *dump)
 {
 	const struct jit_functions *functions = &dump->functions;
@@ -330,7 +330,7 @@ static void test_jitdumps_of_node_are_read(void **state)
 	check_at_once(&dump, path);
 }
 
-/* A Python of at least that version, of the system or of pyenv; false: there is none. */
+/* A Python of at least this minor version, from the system or pyenv; false if none. */
 static bool find_python(int minor, char *ret, int size)
 {
 	char command[512];

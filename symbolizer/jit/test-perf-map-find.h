@@ -3,7 +3,7 @@
 
 #include "symbolizer/jit/perf-map.h"
 
-/* For tests: the code that holds an address, as the file says by now; false: none does. */
+/* For tests: the code that holds an address at present; false if none. */
 static inline bool perf_map_find(const struct perf_map *map, uint64_t address,
 				 struct perf_map_entry *ret)
 {

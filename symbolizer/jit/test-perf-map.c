@@ -84,7 +84,7 @@ static void test_numbers_may_be_written_in_any_way(void **state)
 	assert_int_equal(map.n_bad_lines, 0);
 }
 
-static void test_lines_that_are_not_understood_are_counted(void **state)
+static void test_invalid_lines_are_counted(void **state)
 {
 	static const char *const lines[] = {
 		"",
@@ -135,14 +135,14 @@ static void test_a_line_waits_until_it_is_whole(void **state)
 	assert_int_equal(map.n_bad_lines, 0);
 }
 
-static void test_names_keep_what_is_behind_a_zero_byte(void **state)
+static void test_names_keep_text_after_a_zero_byte(void **state)
 {
 	static const char text[] = "1000 10 before\0behind\n2000 10 \33[31mred\n";
 	_cleanup_map_ struct perf_map map = { 0 };
 
 	assert_int_equal(perf_map_add(&map, text, sizeof(text) - 1), 0);
 	check(&map, 0x1000, "before?behind");
-	check(&map, 0x2000, "\33[31mred"); /* who prints it cleans it */
+	check(&map, 0x2000, "\33[31mred"); /* printing must escape it */
 }
 
 static void test_long_names_are_cut(void **state)
@@ -152,7 +152,7 @@ static void test_long_names_are_cut(void **state)
 	struct perf_map_entry entry;
 
 	memset(name, 'x', sizeof(name) - 1);
-	for (size_t n_pieces = 1; n_pieces <= 3; n_pieces++) { /* in one piece, and in more */
+	for (size_t n_pieces = 1; n_pieces <= 3; n_pieces++) { /* in one or more pieces */
 		add(&map, "1000 10 ");
 		for (size_t i = 0; i < n_pieces; i++)
 			add(&map, name);
@@ -189,7 +189,7 @@ static void test_a_file_is_read_as_it_grows(void **state)
 	assert_int_equal(map.n_anew, 0);
 }
 
-/* Until all was read nobody knows what was there when. */
+/* Until the whole file is read, the order of entries in time is unknown. */
 static void test_a_file_is_read_in_pieces(void **state)
 {
 	enum { PIECE = 1 << 16, LINES = 40000 };
@@ -215,7 +215,7 @@ static void test_a_file_is_read_in_pieces(void **state)
 	assert_int_equal(map.n_bad_lines, 0);
 }
 
-static void test_a_file_that_was_written_anew_is_read_anew(void **state)
+static void test_a_rewritten_file_is_read_again(void **state)
 {
 	_cleanup_map_ struct perf_map map = { 0 };
 	_cleanup_fd_ int fd = memfd_create("map", MFD_CLOEXEC);
@@ -231,7 +231,7 @@ static void test_a_file_that_was_written_anew_is_read_anew(void **state)
 	check(&map, 0x3000, "third");
 }
 
-static void test_of_a_file_that_is_too_large_nothing_is_known(void **state)
+static void test_an_oversized_file_has_no_names(void **state)
 {
 	_cleanup_map_ struct perf_map map = { 0 };
 	_cleanup_fd_ int fd = memfd_create("map", MFD_CLOEXEC);
@@ -252,7 +252,7 @@ static void test_of_a_file_that_is_too_large_nothing_is_known(void **state)
 	check(&map, 0x1000, "first");
 }
 
-/* An older name might be of what the newer code has replaced. */
+/* An older entry might name code that newer code has replaced. */
 static void test_the_oldest_entries_go_at_the_limit(void **state)
 {
 	_cleanup_map_ struct perf_map map = { 0 };
@@ -288,7 +288,7 @@ static void test_the_oldest_names_go_at_the_limit(void **state)
 	check(&map, 0x1000, NULL);
 }
 
-static void test_what_is_no_regular_file_is_an_error(void **state)
+static void test_a_special_file_is_an_error(void **state)
 {
 	_cleanup_map_ struct perf_map map = { 0 };
 	int fds[2];
@@ -306,17 +306,17 @@ int main(void)
 		cmocka_unit_test(test_code_is_found_from_its_first_byte_to_its_last),
 		cmocka_unit_test(test_the_last_of_two_entries_wins),
 		cmocka_unit_test(test_numbers_may_be_written_in_any_way),
-		cmocka_unit_test(test_lines_that_are_not_understood_are_counted),
+		cmocka_unit_test(test_invalid_lines_are_counted),
 		cmocka_unit_test(test_a_line_waits_until_it_is_whole),
-		cmocka_unit_test(test_names_keep_what_is_behind_a_zero_byte),
+		cmocka_unit_test(test_names_keep_text_after_a_zero_byte),
 		cmocka_unit_test(test_long_names_are_cut),
 		cmocka_unit_test(test_a_file_is_read_as_it_grows),
 		cmocka_unit_test(test_a_file_is_read_in_pieces),
-		cmocka_unit_test(test_a_file_that_was_written_anew_is_read_anew),
-		cmocka_unit_test(test_of_a_file_that_is_too_large_nothing_is_known),
+		cmocka_unit_test(test_a_rewritten_file_is_read_again),
+		cmocka_unit_test(test_an_oversized_file_has_no_names),
 		cmocka_unit_test(test_the_oldest_entries_go_at_the_limit),
 		cmocka_unit_test(test_the_oldest_names_go_at_the_limit),
-		cmocka_unit_test(test_what_is_no_regular_file_is_an_error),
+		cmocka_unit_test(test_a_special_file_is_an_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The ranges are those of this program itself, whose symbols tell the same. */
+/* Uses this program's own unwind ranges, which its symbols must confirm. */
 #include <fcntl.h>
 #include <link.h>
 #include <setjmp.h>
@@ -66,7 +66,7 @@ static void test_ranges_are_in_order(void **state)
 		assert_true(ranges.list[i - 1].start <= ranges.list[i].start);
 }
 
-static void test_elsewhere_is_none(void **state)
+static void test_other_addresses_have_no_range(void **state)
 {
 	const struct code_ranges nothing = { 0 };
 
@@ -80,7 +80,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_function_has_its_bounds),
 		cmocka_unit_test(test_ranges_are_in_order),
-		cmocka_unit_test(test_elsewhere_is_none),
+		cmocka_unit_test(test_other_addresses_have_no_range),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -52,7 +52,7 @@ static void test_d(void **state)
 	check("_D8demangle4testFZv", "demangle.test()");
 }
 
-static void test_plain_names_stay(void **state)
+static void test_plain_names_are_unchanged(void **state)
 {
 	static const char *const names[] = { "",
 					     "main",
@@ -93,9 +93,9 @@ static void test_every_truncation_of_a_name_is_harmless(void **state)
 	}
 }
 
-static void test_a_name_over_the_limit_stays(void **state)
+static void test_a_name_over_the_limit_is_unchanged(void **state)
 {
-	enum { SIZE = DEMANGLE_INPUT_MAX - 7 - 4 }; /* of an identifier of four digits */
+	enum { SIZE = DEMANGLE_INPUT_MAX - 7 - 4 }; /* identifier with a length of four digits */
 	char name[DEMANGLE_INPUT_MAX + 2], *text;
 	int at = sprintf(name, "_RNvC1a%d", SIZE);
 
@@ -114,7 +114,7 @@ static void test_a_name_over_the_limit_stays(void **state)
 
 static void test_a_result_over_the_limit_is_cut(void **state)
 {
-	/* Each further parameter repeats the template before it twice. */
+	/* Each parameter repeats the previous template twice. */
 	char *text = demangle("_Z1fSt4pairIiiES_IS0_S0_ES_IS1_S1_ES_IS2_S2_ES_IS3_S3_E"
 			      "S_IS4_S4_ES_IS5_S5_ES_IS6_S6_ES_IS7_S7_E");
 
@@ -125,8 +125,8 @@ static void test_a_result_over_the_limit_is_cut(void **state)
 }
 
 /*
- * Forty doublings in 200 bytes of a name. The limits are on processor time and memory, both far
- * beyond what a name of any size should take.
+ * A 200-byte name with forty doublings. The limits on CPU time and memory are far beyond what any
+ * legitimate name needs.
  */
 static void demangle_a_bomb(const char *name)
 {
@@ -148,7 +148,7 @@ static void demangle_a_bomb(const char *name)
 	assert_int_equal(status, 0);
 }
 
-static void test_a_name_that_doubles_and_doubles_takes_no_time(void **state)
+static void test_an_exponential_cxx_name_is_cheap(void **state)
 {
 	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 	char name[DEMANGLE_INPUT_MAX] = "_Z1fSt4pairIiiES_IS0_S0_E", *at = name + strlen(name);
@@ -163,9 +163,9 @@ static void test_an_exponential_rust_name_is_cheap(void **state)
 	static const char digits[] =
 		"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 	char name[DEMANGLE_INPUT_MAX] = "_RINvC1a1bTuuE", *at = name + strlen(name);
-	size_t last = 8; /* where the newest tuple begins, behind "_R" */
+	size_t last = 8; /* offset of the newest tuple, after "_R" */
 
-	/* Each further tuple holds the one before it twice, by back-references in base 62. */
+	/* Each tuple holds the previous one twice, by base-62 back-references. */
 	for (int i = 0; i < 40; i++) {
 		char reference[8];
 		size_t here = at - name - 2;
@@ -190,11 +190,11 @@ int main(void)
 		cmocka_unit_test(test_cxx),
 		cmocka_unit_test(test_rust),
 		cmocka_unit_test(test_d),
-		cmocka_unit_test(test_plain_names_stay),
+		cmocka_unit_test(test_plain_names_are_unchanged),
 		cmocka_unit_test(test_every_truncation_of_a_name_is_harmless),
-		cmocka_unit_test(test_a_name_over_the_limit_stays),
+		cmocka_unit_test(test_a_name_over_the_limit_is_unchanged),
 		cmocka_unit_test(test_a_result_over_the_limit_is_cut),
-		cmocka_unit_test(test_a_name_that_doubles_and_doubles_takes_no_time),
+		cmocka_unit_test(test_an_exponential_cxx_name_is_cheap),
 		cmocka_unit_test(test_an_exponential_rust_name_is_cheap),
 	};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * One program (tests/programs/named-functions.c) in all the forms that distributions give to it;
- * its symbols must be the same wherever they lie. The argument is where make-debug-files put them.
+ * One program (tests/programs/named-functions.c) in every form that distributions ship; its symbols
+ * must be the same wherever they are stored. The argument is make-debug-files' output directory.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 #include "common/base/cleanup.h"
 #include "symbolizer/symbols/symbol-table.h"
 
-static const char *fixtures;	 /* where the files are */
+static const char *fixtures;	 /* directory of the files */
 static uint64_t local, exported; /* addresses of the two functions */
 static char dir[] = "/tmp/stackpipe-test-XXXXXX";
 static struct debug_dirs no_dirs, dirs = { { dir }, 1 };
@@ -46,7 +46,7 @@ static int tear_down(void **state)
 	return remove_all();
 }
 
-/* The path of a fixture; valid until the fourth call from here. */
+/* The path of a fixture, valid for four calls. */
 static const char *fixture(const char *name)
 {
 	static char paths[4][4096];
@@ -57,7 +57,7 @@ static const char *fixture(const char *name)
 	return paths[i];
 }
 
-/* Copies a fixture into the temporary directory, under a path there; makes directories. */
+/* Copies a fixture to a path in the temporary directory, making directories as needed. */
 static const char *put(const char *name, const char *at)
 {
 	static char path[4096];
@@ -70,7 +70,7 @@ static const char *put(const char *name, const char *at)
 	return path;
 }
 
-/* Where a debug directory has the file of the build-id that `name` has. */
+/* The path of `name`'s debug file below a debug directory, by its build-id. */
 static const char *build_id_path(const char *name)
 {
 	static char path[256];
@@ -118,7 +118,7 @@ static const char *name_at(const struct symbol_table *table, uint64_t address)
 	return symbol ? symbol_name(symbol) : "none";
 }
 
-/* Both functions are named; the exported one always is, by .dynsym. */
+/* Checks the names of both functions; the exported one is always named by .dynsym. */
 static void check(const char *path, const struct debug_dirs *where, const char *local_name)
 {
 	char exported_found[64], local_found[64];
@@ -147,11 +147,11 @@ static void test_the_whole_file_names_all_functions(void **state)
 	assert_null(symbol_table_find(&opened.table, UINT64_MAX));
 	for (size_t i = 1; i < opened.table.n; i++)
 		assert_true(opened.table.list[i - 1].address < opened.table.list[i].address);
-	assert_null(opened.table.debug.elf); /* nothing else was opened */
+	assert_null(opened.table.debug.elf); /* no debug file was opened */
 	close_table(&opened);
 }
 
-/* _init has no size: it must not give its name to the PLT behind it. */
+/* _init has no size and must not name the PLT that follows it. */
 static void test_a_symbol_without_a_size_ends_with_its_section(void **state)
 {
 	struct opened opened;
@@ -289,7 +289,7 @@ static void test_symbols_are_found_in_the_compressed_section(void **state)
 	check(fixture("mini"), &no_dirs, "local_function");
 }
 
-static void test_a_damaged_compressed_section_is_passed_over(void **state)
+static void test_a_damaged_compressed_section_is_skipped(void **state)
 {
 	check(fixture("mini-cut"), &no_dirs, "none");
 	check(fixture("mini-garbage"), &no_dirs, "none");
@@ -297,7 +297,7 @@ static void test_a_damaged_compressed_section_is_passed_over(void **state)
 	check(fixture("mini-bomb"), &no_dirs, "none");
 }
 
-/* debug-files.h: what is found has a .symtab. A stripped copy is of the same build, but no help. */
+/* debug-files.h: only files with a .symtab count; a stripped copy has the same build-id. */
 static void test_a_debug_file_without_symbols_hides_none(void **state)
 {
 	put("stripped", build_id_path("full"));
@@ -337,13 +337,13 @@ static void test_only_regular_debug_files_are_opened(void **state)
 	check(linked, &dirs, "none");
 }
 
-/* The link names the very file that it is in. */
+/* The link names the file that contains it. */
 static void test_a_link_to_itself_is_not_followed(void **state)
 {
 	check(put("linked", "full.debug"), &no_dirs, "none");
 }
 
-static void test_what_lies_there_may_be_garbage(void **state)
+static void test_a_garbage_debug_file_is_ignored(void **state)
 {
 	char path[512];
 	FILE *file;
@@ -361,7 +361,7 @@ static void test_what_lies_there_may_be_garbage(void **state)
 	check(fixture("stripped"), &dirs, "none");
 }
 
-/* Every 64-bit word of a whole file set to all ones in turn, and what follows from it. */
+/* Sets every 64-bit word of a whole file to all ones in turn; nothing may crash. */
 static void test_a_damaged_file_is_harmless(void **state)
 {
 	_cleanup_file_ FILE *file = fopen(fixture("full"), "re");
@@ -392,7 +392,7 @@ static void test_a_damaged_file_is_harmless(void **state)
 	free(kept);
 }
 
-/* Tables made by hand. */
+/* A hand-made table. */
 static void test_a_nested_symbol_hides_nothing_after_it(void **state)
 {
 	struct symbol list[] = {
@@ -428,7 +428,7 @@ static void test_a_name_is_demangled_once(void **state)
 	free(stub.full_name);
 }
 
-/* What the whole file says of the two functions is what all others are held against. */
+/* The addresses of the two functions from the unstripped file, the reference for all others. */
 static void find_functions(void)
 {
 	struct opened opened;
@@ -466,12 +466,12 @@ int main(int argc, char **argv)
 		TEST(test_a_debug_file_of_another_build_is_refused),
 		TEST(test_without_a_build_id_the_checksum_decides),
 		TEST(test_symbols_are_found_in_the_compressed_section),
-		TEST(test_a_damaged_compressed_section_is_passed_over),
+		TEST(test_a_damaged_compressed_section_is_skipped),
 		TEST(test_a_debug_file_without_symbols_hides_none),
 		TEST(test_a_stripped_neighbour_hides_no_debug_file),
 		TEST(test_only_regular_debug_files_are_opened),
 		TEST(test_a_link_to_itself_is_not_followed),
-		TEST(test_what_lies_there_may_be_garbage),
+		TEST(test_a_garbage_debug_file_is_ignored),
 		TEST(test_a_damaged_file_is_harmless),
 		TEST(test_a_nested_symbol_hides_nothing_after_it),
 		TEST(test_a_name_is_demangled_once),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Gives a fuzz target each file of its corpus, where there is no libFuzzer to do it:
+ * Runs a fuzz target on each file of its corpus where libFuzzer is not available:
  *
- *	fuzz-TARGET DIRECTORY-OR-FILE...
+ * fuzz-TARGET DIRECTORY-OR-FILE...
  */
 #include <errno.h>
 #include <ftw.h>
@@ -11,7 +11,7 @@
 #include "common/base/cleanup.h"
 #include "tests/fuzz/fuzz.h"
 
-static size_t n_inputs; /* ftw(3) has no argument of one's own */
+static size_t n_inputs; /* ftw(3) passes no user argument */
 
 static int replay(const char *path, const struct stat *status, int type)
 {
@@ -23,12 +23,12 @@ static int replay(const char *path, const struct stat *status, int type)
 		return 0;
 	if (type == FTW_F)
 		file = fopen(path, "re");
-	bytes = malloc(size); /* not a byte more, as libFuzzer has it */
+	bytes = malloc(size); /* exact size, like libFuzzer */
 	if (!file || !bytes || fread(bytes, 1, size, file) != size) {
 		fprintf(stderr, "%s: cannot be read\n", path);
 		return -1;
 	}
-	fprintf(stderr, "%s\n", path); /* the last line tells what ended the process */
+	fprintf(stderr, "%s\n", path); /* the last line names the input that crashed */
 	LLVMFuzzerTestOneInput(bytes, size);
 	n_inputs++;
 	return 0;
@@ -41,6 +41,6 @@ int main(int argc, char **argv)
 			fprintf(stderr, "%s: %s\n", argv[i], strerror(errno));
 			return EXIT_FAILURE;
 		}
-	fprintf(stderr, "%zu inputs\n", n_inputs); /* a target may have taken stdout */
+	fprintf(stderr, "%zu inputs\n", n_inputs); /* a target may redirect stdout */
 	return n_inputs ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Zero pages, for targets that run a whole stage: what one run gives back, the next one gets; to
- * map and unmap them was a quarter of a run. In between a sanitizer sees who touches their
- * beginning.
+ * Zero pages for targets that run a whole stage. Pages are kept for the next run, because mapping
+ * and unmapping them took a quarter of a run. While unused their beginning is poisoned.
  */
 #include <sanitizer/asan_interface.h>
 #include <stdbool.h>
@@ -12,13 +11,13 @@
 
 enum {
 	BLOCKS_KEPT = 16,
-	POISONED_MAX = 64 * 1024, /* to mark more costs more than to map it */
+	POISONED_MAX = 64 * 1024, /* poisoning more costs more than mapping it */
 	STATE_MIN = 128 * 1024,
 	PAGE_SIZE = 4096,
 };
 
 static struct block {
-	void *pages; /* NULL: none is here */
+	void *pages; /* NULL: unused */
 	size_t size;
 	bool is_free;
 } blocks[BLOCKS_KEPT];
@@ -71,8 +70,8 @@ void __wrap_zero_pages_give_back(void *pages, size_t size)
 }
 
 /*
- * The state of a whole stage is such a block, too: ASan would map it, mark it and unmap it. Nothing
- * may be touched behind its end.
+ * The state of a whole stage is such a block as well: ASan would map, mark and unmap it. The rest
+ * of its last page is poisoned.
  */
 void *__wrap_calloc(size_t n, size_t size)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A whole stage on a hostile stream: its main() tells what it is, and runs once for each input, as
- * it is but for its signals (which are libFuzzer's). An input is what follows the hello: files of
- * programs travel in it as images in memory. What comes out has to be a stream.
+ * A whole stage on a hostile stream. Its main() provides the stage, which runs once per input,
+ * except for its signals (libFuzzer's). An input is what follows the hello; files travel in it as
+ * images in memory. The output must be a valid stream.
  *
- * STAGE_ARGUMENTS are its command line; with HAS_OUTPUT it is no sink.
+ * STAGE_ARGUMENTS is the command line; with HAS_OUTPUT the stage is not a sink.
  */
 #include "tests/fuzz/fuzz-stream.h"
 
@@ -31,8 +31,7 @@ void __wrap_stage_catch_signals(void)
 {
 }
 
-/* Where nothing is kept: a disk's file system takes longer to find an inode than a stage its input.
- */
+/* In memory: allocating an inode on disk takes longer than a stage's run. */
 FILE *__wrap_tmpfile64(void)
 {
 	return fdopen(memfd_create("fuzz-temporary", MFD_CLOEXEC), "w+");
@@ -59,7 +58,7 @@ static void put_hello(const struct fuzz_file *file)
 	fuzz_file_put(file, record, size);
 }
 
-/* Records at least: what a stage does not care for is passed on as it is, damaged or not. */
+/* The output must consist of records; those that a stage does not handle pass unchecked. */
 static void check_output(struct fuzz_file *file)
 {
 	struct wire_reader reader = fuzz_file_reader(file);
@@ -87,7 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	fuzz_file_put(&in, bytes, size);
 	fuzz_file_finish(&in);
 	fuzz_file_start(&out);
-	/* libFuzzer speaks on stderr only. */
+	/* libFuzzer prints to stderr only. */
 	fuzz_check(dup2(in.fd, STDIN_FILENO) >= 0 && dup2(out.fd, STDOUT_FILENO) >= 0);
 	memcpy(argv, arguments, sizeof(argv));
 	if (!stage_program)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* For targets that make a stream of hostile files: the file, silence, and whether it is a stream.
- */
+/* For targets that make a stream of hostile files: files, silence, stream checks. */
 #pragma once
 
 #include <stdio.h>
@@ -13,17 +12,16 @@
 #include "tests/fuzz/fuzz.h"
 
 /*
- * A file in memory that every run uses again: to make one and to throw it away takes longer than
- * most inputs do. It begins as zeroes.
+ * A memfd reused by every run, because making one takes longer than most inputs. All zero at first.
  */
 struct fuzz_file {
 	int fd;
-	char *map; /* made when it is read where it lies */
+	char *map; /* mapped when it is read in place */
 };
 
 enum { FUZZ_OUTPUT_MAX = 256 * 1024 * 1024 };
 
-/* Begins at its start; what is there of a run before is overwritten. */
+/* Rewinds the file; data of the previous run are overwritten. */
 static inline void fuzz_file_start(struct fuzz_file *file)
 {
 	if (!file->fd)
@@ -36,14 +34,14 @@ static inline void fuzz_file_put(const struct fuzz_file *file, const void *bytes
 	fuzz_check(write(file->fd, bytes, size) == (ssize_t)size);
 }
 
-/* Ends where it was written to last, to be read from its start. */
+/* Truncates the file at its position and rewinds it for reading. */
 static inline void fuzz_file_finish(const struct fuzz_file *file)
 {
 	fuzz_check(ftruncate(file->fd, lseek(file->fd, 0, SEEK_CUR)) == 0);
 	fuzz_check(lseek(file->fd, 0, SEEK_SET) == 0);
 }
 
-/* The first record of what was written since the start; there is nothing to deinit. */
+/* A reader at the first record written since the start; needs no deinit. */
 static inline struct wire_reader fuzz_file_reader(struct fuzz_file *file)
 {
 	off_t size = lseek(file->fd, 0, SEEK_CUR);
@@ -55,7 +53,7 @@ static inline struct wire_reader fuzz_file_reader(struct fuzz_file *file)
 	return (struct wire_reader){ .fd = -1, .buffer = file->map, .map_size = size, .end = size };
 }
 
-/* There is a line for each damaged input: nobody reads them. Returns what stderr was. */
+/* Discards the line printed for each damaged input. Returns the previous stderr. */
 static inline FILE *fuzz_be_silent(void)
 {
 	static FILE *nowhere;
@@ -68,7 +66,7 @@ static inline FILE *fuzz_be_silent(void)
 	return errors;
 }
 
-/* Everything that was written has to be records that can be read. */
+/* The whole output must consist of valid records. */
 static inline void fuzz_check_stream(struct fuzz_file *file)
 {
 	struct wire_reader reader = fuzz_file_reader(file);
@@ -88,7 +86,7 @@ static inline void fuzz_check_stream(struct fuzz_file *file)
 	fuzz_check(outcome == WIRE_E_MORE && reader.start == reader.end);
 }
 
-/* A whole source: from its hello to its last record, if it starts at all. */
+/* Runs a whole source from its hello to its last record, if it starts. */
 static inline void fuzz_run_source(struct stage *stage, void *state)
 {
 	struct wire_hello hello = {
@@ -110,8 +108,8 @@ static inline void fuzz_run_source(struct stage *stage, void *state)
 }
 
 /*
- * A source that reads a file, whose path its state has at `path`; what it writes has to be a
- * stream. What others can change is copied, what they cannot is used where it lies.
+ * Runs a source that reads a file, whose path is stored at `path` in its state; its output must be
+ * a valid stream. Files that others can change are copied, others are used in place.
  */
 static inline void fuzz_source(const struct stage_program *program, void *state, const char **path,
 			       const uint8_t *bytes, size_t size)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What every fuzz target has. A target is one function of bytes: with -Dfuzz=true libFuzzer makes
- * the bytes up, else fuzz-main.c takes them from the files of the target's corpus.
+ * The interface of fuzz targets. A target is one function of bytes: with -Dfuzz=true libFuzzer
+ * generates them, else fuzz-main.c reads the files of the target's corpus.
  */
 #pragma once
 
@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The target. What it finds ends the process. */
+/* The target. A finding ends the process. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
-/* What must hold of any input. */
+/* A condition that must hold for any input. */
 #define fuzz_check(condition)                                                                      \
 	do {                                                                                       \
 		if (!(condition))                                                                  \
@@ -27,13 +27,13 @@ static inline _Noreturn void fuzz_fail(const char *file, int line, const char *c
 	abort();
 }
 
-/* The bytes of an input, taken from its front. */
+/* An input, consumed from its front. */
 struct fuzz_input {
 	const uint8_t *bytes;
 	size_t size;
 };
 
-/* Fills `ret`; what is not there is 0, so that an input may be cut anywhere. */
+/* Fills `ret`; missing bytes are 0, so an input may be cut anywhere. */
 static inline void fuzz_take(struct fuzz_input *input, void *ret, size_t size)
 {
 	size_t n = size < input->size ? size : input->size;
@@ -45,8 +45,8 @@ static inline void fuzz_take(struct fuzz_input *input, void *ret, size_t size)
 }
 
 /*
- * Up to `size` bytes in a block of their own, so that a sanitizer sees whoever leaves it. The
- * caller frees it.
+ * Takes up to `size` bytes into a block of exact size, so that sanitizers detect reads past its
+ * end. The caller frees it.
  */
 static inline void *fuzz_take_block(struct fuzz_input *input, size_t size, size_t *ret_size)
 {
