@@ -87,8 +87,10 @@ static int prepare_records(struct stage *stage, struct perf_source *self)
 				  "tracefs (/sys/kernel/tracing), in the initial PID namespace");
 		return 0;
 	}
-	self->off_cpu.has_wakeups = true;
 	r = self->options.all ? event_set_add_wakings(&self->event_set) : 0;
+	self->off_cpu.has_wakeups = r == 0;
+	if (r < 0 && r != -ENOMEM)
+		stage_warn(stage, "wake-ups are not recorded: %s", strerror(-r));
 	return r == -ENOMEM ? r : 0;
 }
 
