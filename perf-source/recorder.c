@@ -394,6 +394,7 @@ int perf_source_close(struct stage *stage, void *data)
 		command_end(&self->command, stage);
 	image_server_wait(&self->server, stage_must_stop);
 	image_server_count(&self->server, &stage->run_counters);
+	blocked_time_count(&self->images.blocked, &stage->run_counters, "ms-of-image-requests");
 	return 0;
 }
 

@@ -212,10 +212,13 @@ static void ask_server(struct images *images, uint16_t type, const void *request
 {
 	_Alignas(8) char record[PROC_PATH_MAX + 256];
 	size_t size = wire_encode(wire_type(type), request, record, NULL);
+	uint64_t begun = clock_now(CLOCK_MONOTONIC);
 
-	if (images->server_fd >= 0 &&
-	    image_message_ask(images->server_fd, record, size, flags) < 0 && !flags)
+	if (images->server_fd < 0)
+		return;
+	if (image_message_ask(images->server_fd, record, size, flags) < 0 && !flags)
 		++*counters_get(&images->stage->counters, "images", "not-asked-for");
+	blocked_time_add(&images->blocked, begun);
 }
 
 /* Requests a new image, which was image `replaces` until its file was written to. */

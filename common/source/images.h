@@ -32,6 +32,7 @@ struct images {
 	size_t n_gone;	/* current images whose file was gone when the server opened it */
 	int highest_fd; /* descriptors above it are closed */
 	int server_fd;	/* of the image server; -1: none */
+	struct blocked_time blocked; /* in requests to it */
 	bool vdso_is_known;
 	uint64_t special;  /* image of [uprobes]; 0: none yet */
 	bool is_elsewhere; /* the processes run on another kernel, so our vDSO is not theirs */

@@ -128,6 +128,8 @@ void stage_write_stats(struct stage *stage)
 	json_number(&json, "samples_out", stage->samples_out);
 	write_group(&json, &stage->counters, "dropped"); /* even if empty */
 	write_groups(&json, &stage->counters);
+	if (stage->program->role != STAGE_SINK)
+		blocked_time_count(&stage->writer.blocked, &stage->run_counters, "ms-of-output");
 	write_groups(&json, &stage->run_counters);
 	json_seconds(&json, "cpu_user_s", seconds(usage.ru_utime));
 	json_seconds(&json, "cpu_sys_s", seconds(usage.ru_stime));

@@ -103,6 +103,7 @@ static int advance(struct wire_writer *writer, int first, size_t n)
 
 int wire_writer_flush(struct wire_writer *writer)
 {
+	uint64_t begun = clock_now(CLOCK_MONOTONIC);
 	int first = 0;
 
 	while (!writer->error && first < writer->n_parts) {
@@ -115,6 +116,7 @@ int wire_writer_flush(struct wire_writer *writer)
 		if (n < 0 && (errno != EINTR || (writer->gives_up && writer->gives_up())))
 			writer->error = -errno;
 	}
+	blocked_time_add(&writer->blocked, begun);
 	writer->n_parts = 0;
 	writer->n_waiting = 0;
 	writer->used = 0;

@@ -8,6 +8,7 @@
 
 #include <sys/uio.h>
 
+#include "common/base/blocked-time.h"
 #include "common/wire/wire.h"
 
 enum {
@@ -27,6 +28,7 @@ struct wire_writer {
 	uint64_t n_bytes;
 	uint64_t n_records;
 	uint64_t totals[WIRE_TYPE_MAX];
+	struct blocked_time blocked; /* in flushes */
 	bool (*gives_up)(void); /* called when a signal interrupts a write: true ends it; or NULL */
 };
 
