@@ -56,7 +56,7 @@ class AsNobody(pipeline.RecordingTest):
                 ended = self.start(self.stage("live-unwinder"), self.stage("symbolizer", "-q"),
                                    self.stage("capture-sink", "-f", "folded", "-"), stdin=stdin).end()
             self.assertEqual(squatter.communicate()[0].strip(), "0")
-        self.assertIn("is not it", "\n".join(ended[0].errors))
+        self.assertIn("is not the image server", "\n".join(ended[0].errors))
         self.assert_nearly_all_in_chain(streams.folded_stacks(ended[-1].output.decode()))
 
     def assert_is_one_line(self, ended, text):
