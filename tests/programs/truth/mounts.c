@@ -6,7 +6,7 @@
  * truth: needs root
  * truth: runs copied
  * truth: aside START main use? HELPERS*
- * truth: aside START main can_be_private LIBC*
+ * truth: aside START main can_be_private HELPERS*
  * truth: comm in-left
  * truth: chain START main use use_left call_left left_enter left_outer left_spin
  * truth: aside START main use use_left? HELPERS*
