@@ -722,7 +722,7 @@ static void forget_image(void *state, uint64_t image)
 
 const struct engine engine_of_tables = {
 	.name = "table",
-	.takes_user_rules = true,
+	.uses_tables = true,
 	.reasons = {
 		[ENGINE_TABLE_E_RULE] = "rule",
 		[ENGINE_TABLE_E_REGISTER] = "register",

@@ -26,15 +26,15 @@ struct engine_sources {
 };
 
 struct engine {
-	const char *name;    /* of --engine, and in statistics */
-	const char *left_to; /* group of statistics: of samples that engines before it left to it */
-	bool takes_user_rules; /* else it unwinds by the images' own information alone */
-	bool is_of_host;       /* it unwinds only what was recorded on a machine of this kind */
-	const char
-		*reasons[ENGINE_OUTCOMES_MAX]; /* why it leaves a sample to the next, by outcome */
+	const char *name; /* of --engine, and in statistics */
+	bool uses_tables; /* which have the rules of the user, too */
+	bool is_of_host;  /* it unwinds only what was recorded on a machine of this kind */
+	/* In statistics: why it leaves a sample to the next engine, by outcome. */
+	const char *reasons[ENGINE_OUTCOMES_MAX];
+	const char *left_to; /* the group of samples that the engine before it left to it */
 
 	int (*new)(const struct engine_sources *sources, void **ret); /* 0 or -ENOMEM */
-	void (*free)(void *state);				      /* of NULL: nothing */
+	void (*free)(void *state);
 	/* Fills in frames, end and failed_image; with a reason as the outcome they mean nothing. */
 	unsigned int (*unwind)(void *state, struct unwinding *unwinding);
 	/* Cuts another engine's answer where this one knows better; NULL: it never does. */

@@ -22,10 +22,12 @@ enum {
 static error_t parse_engine(const char *name, struct argp_state *state)
 {
 	struct live_unwinder *self = state->input;
+	const struct engine *chosen = engines_find(name, &self->engines.first);
 
-	self->engines.first = 0;
-	self->has_chosen_engine = strcmp(name, "auto");
-	if (self->has_chosen_engine && !engines_find(name, &self->engines.first))
+	self->waits_for_tables = chosen && chosen->uses_tables;
+	if (!strcmp(name, "auto"))
+		self->engines.first = 0;
+	else if (!chosen)
 		stage_usage_error(state, "--engine takes auto, table or dwfl, not '%s'", name);
 	return 0;
 }
@@ -65,7 +67,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (self->verify.dump_path && !self->verify.every)
 			stage_usage_error(state, "--verify-dump requires --verify");
-		if (self->user_rules_path && !engines_first(&self->engines)->takes_user_rules)
+		if (self->user_rules_path && !engines_first(&self->engines)->uses_tables)
 			stage_usage_error(
 				state, "--unwind-rules requires --engine=auto or --engine=table");
 		return 0;

@@ -54,7 +54,7 @@ static int start_engines(struct stage *stage, struct live_unwinder *self,
 	 * rules hold from an image's first sample on.
 	 */
 	table_store_init(&self->tables, &self->files, &self->cache,
-			 self->has_chosen_engine || self->files.client.fd < 0 ||
+			 self->waits_for_tables || self->files.client.fd < 0 ||
 					 self->user_rules_path || self->arch != arch_host()
 				 ? TABLE_STORE_WAIT
 				 : TABLE_STORE_DO_WITHOUT);

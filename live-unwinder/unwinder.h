@@ -17,7 +17,7 @@ struct live_unwinder {
 	struct identity identity;
 	const struct arch *arch; /* of the stream's machine */
 	struct engines engines;
-	bool has_chosen_engine; /* by --engine: samples wait for what it needs */
+	bool waits_for_tables; /* the engine of tables was asked for by its name */
 	size_t n_frames_max;
 	uint32_t stack_asked; /* bytes per sample, from the hello */
 	struct elf_cache files;
