@@ -213,9 +213,14 @@ class Live(pipeline.RecordingTest):
 
     def test_programs_loaded_by_other_processes(self):
         """A recorded program may run programs that others have loaded."""
-        spinning = self.start(self.spin())
-        self.record_stream("--", pipeline.CHAIN, "once", "0.5")
-        spinning.signal(signal.SIGKILL)
+        done = self.directory / "done"
+        with self.stream.open("wb") as out:
+            recording = self.start(*self.stages("--", "sh", "-c", f"until [ -e {done} ]; do :; done"), stdout=out)
+        self.wait_for_samples(self.stream)
+        self.run_well(self.spin())
+        done.touch()
+        for stage in recording.end():
+            self.assertEqual(stage.status, 0, stage)
         flags = {flags for _, _, flags, name in self.kernel_symbols()
                  if THREAD.fullmatch(thread_of(name))}
         self.assertEqual(flags, {"-", "gone"})
