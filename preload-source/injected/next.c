@@ -50,6 +50,19 @@ size_t next_pooled_size(const void *block)
 	return size;
 }
 
+/* clang-format off */
+#define FUNCTIONS(DO)                                                                              \
+	DO(malloc) DO(calloc) DO(realloc) DO(free) DO(aligned_alloc) DO(posix_memalign)            \
+	DO(memalign) DO(valloc) DO(pvalloc) DO(strdup) DO(strndup) DO(dlclose)                     \
+	DO(dl_iterate_phdr) DO(mmap) DO(munmap) DO(mprotect) DO(pkey_mprotect) DO(madvise)         \
+	DO(mremap) DO(prctl) DO(syscall)
+/* clang-format on */
+
+#define LOOK_UP(name)                                                                              \
+	function = dlsym(RTLD_NEXT, #name);                                                        \
+	if (function)                                                                              \
+		memcpy(&found.name, &function, sizeof(function));
+
 static const void *object_of(const void *function)
 {
 	Dl_info info;
@@ -61,37 +74,11 @@ static const void *object_of(const void *function)
 static void look_up(void)
 {
 	struct next found = next;
+	void *function;
 
 	sanitizer_step_aside(); /* else the sanitizer's functions are found */
 	is_looking = true;
-#define LOOK_UP(name)                                                                              \
-	do {                                                                                       \
-		void *function_ = dlsym(RTLD_NEXT, #name);                                         \
-		if (function_)                                                                     \
-			memcpy(&found.name, &function_, sizeof(function_));                        \
-	} while (0)
-	LOOK_UP(malloc);
-	LOOK_UP(calloc);
-	LOOK_UP(realloc);
-	LOOK_UP(free);
-	LOOK_UP(aligned_alloc);
-	LOOK_UP(posix_memalign);
-	LOOK_UP(memalign);
-	LOOK_UP(valloc);
-	LOOK_UP(pvalloc);
-	LOOK_UP(strdup);
-	LOOK_UP(strndup);
-	LOOK_UP(dlclose);
-	LOOK_UP(dl_iterate_phdr);
-	LOOK_UP(mmap);
-	LOOK_UP(munmap);
-	LOOK_UP(mprotect);
-	LOOK_UP(pkey_mprotect);
-	LOOK_UP(madvise);
-	LOOK_UP(mremap);
-	LOOK_UP(prctl);
-	LOOK_UP(syscall);
-#undef LOOK_UP
+	FUNCTIONS(LOOK_UP)
 	/* No allocator has a prctl(): that one is the C library's. */
 	found.has_own_copies = object_of(found.strdup) != object_of(found.prctl);
 	is_looking = false;
@@ -258,26 +245,5 @@ static long first_syscall(long number, long a, long b, long c, long d, long e, l
 	FIRST(syscall, call_kernel(number, a, b, c, d, e, f), number, a, b, c, d, e, f);
 }
 
-struct next next = {
-	.malloc = first_malloc,
-	.calloc = first_calloc,
-	.realloc = first_realloc,
-	.free = first_free,
-	.aligned_alloc = first_aligned_alloc,
-	.posix_memalign = first_posix_memalign,
-	.memalign = first_memalign,
-	.valloc = first_valloc,
-	.pvalloc = first_pvalloc,
-	.strdup = first_strdup,
-	.strndup = first_strndup,
-	.dlclose = first_dlclose,
-	.dl_iterate_phdr = first_dl_iterate_phdr,
-	.mmap = first_mmap,
-	.munmap = first_munmap,
-	.mprotect = first_mprotect,
-	.pkey_mprotect = first_pkey_mprotect,
-	.madvise = first_madvise,
-	.mremap = first_mremap,
-	.prctl = first_prctl,
-	.syscall = first_syscall,
-};
+#define INITIAL(name) .name = first_##name,
+struct next next = { FUNCTIONS(INITIAL) };
