@@ -24,11 +24,6 @@ struct user_rule_list {
 	size_t n;
 };
 
-static int add_user_rule(struct user_rule_list *user_rules, const struct user_rule *user_rule)
-{
-	return GROWING_LIST_ADD(user_rules->list, user_rules->n, *user_rule);
-}
-
 static int parse_line(const struct unwind_arch *arch, char *at, char *end,
 		      struct user_rule_list *user_rules, struct user_rules_error *error)
 {
@@ -47,7 +42,7 @@ static int parse_line(const struct unwind_arch *arch, char *at, char *end,
 		return USER_RULES_E_TOO_MANY;
 	}
 	user_rule.line = error->line;
-	return add_user_rule(user_rules, &user_rule);
+	return GROWING_LIST_ADD(user_rules->list, user_rules->n, user_rule);
 }
 
 static int parse_lines(const struct unwind_arch *arch, char *text, size_t size,

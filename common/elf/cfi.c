@@ -164,11 +164,6 @@ static void read_common(const struct cfi_section *section, const struct entry *e
 		       ret->program_end - ret->program <= CFI_COMMON_PROGRAM_MAX;
 }
 
-static int add_common(struct cfi *cfi, const struct cfi_common *common)
-{
-	return GROWING_LIST_ADD(cfi->commons, cfi->n_commons, *common);
-}
-
 static int compare_at(const void *a, const void *b)
 {
 	const struct cfi_common *left = a, *right = b;
@@ -212,11 +207,6 @@ static bool read_description(const struct cfi_section *section, const struct cfi
 	return !cursor.is_bad && ret->end > ret->start;
 }
 
-static int add_description(struct cfi *cfi, const struct cfi_description *description)
-{
-	return GROWING_LIST_ADD(cfi->list, cfi->n, *description);
-}
-
 static int compare_start(const void *a, const void *b)
 {
 	const struct cfi_description *left = a, *right = b;
@@ -247,7 +237,7 @@ static int read_commons(const struct cfi_section *section, struct cfi *cfi)
 		if (!is_common(section, &entry))
 			continue;
 		read_common(section, &entry, &common);
-		r = add_common(cfi, &common);
+		r = GROWING_LIST_ADD(cfi->commons, cfi->n_commons, common);
 	}
 	return r;
 }
@@ -269,7 +259,7 @@ static int read_descriptions(const struct cfi_section *section, struct cfi *cfi)
 			continue;
 		}
 		description.common = common - cfi->commons;
-		r = add_description(cfi, &description);
+		r = GROWING_LIST_ADD(cfi->list, cfi->n, description);
 	}
 	return r;
 }

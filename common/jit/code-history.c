@@ -170,11 +170,6 @@ static void drop_parts(struct code_history *history, unsigned int level)
 	}
 }
 
-static int add_piece(struct code_history *history, uint64_t start, uint64_t end)
-{
-	return GROWING_LIST_ADD(history->pieces, history->n, (struct code_piece){ start, end });
-}
-
 int code_history_add(struct code_history *history, uint64_t start, uint64_t end)
 {
 	int r;
@@ -182,7 +177,7 @@ int code_history_add(struct code_history *history, uint64_t start, uint64_t end)
 	assert(start < end);
 	if (history->n == CODE_HISTORY_MAX)
 		return -ENOSPC;
-	r = add_piece(history, start, end);
+	r = GROWING_LIST_ADD(history->pieces, history->n, (struct code_piece){ start, end });
 	for (unsigned int level = 1; r == 0 && level <= CODE_HISTORY_LEVELS; level++) {
 		if (history->n % block_size(level))
 			break;
