@@ -7,7 +7,7 @@
 
 void followed_init(struct followed *followed)
 {
-	*followed = (struct followed){ .program = { -1, -1 } };
+	*followed = (struct followed){ .program = { 0 } };
 	pair_map_init(&followed->pids, FOLLOWED_MAX);
 	follow_program_init(&followed->program); /* if it fails, samples are filtered here */
 }
@@ -39,7 +39,7 @@ int followed_add(struct followed *followed, uint32_t pid)
 {
 	int r = put(followed, pid);
 
-	if (r < 0 || followed->program.pids_fd < 0)
+	if (r < 0 || !follow_program_is_loaded(&followed->program))
 		return r;
 	return follow_program_add(&followed->program, pid);
 }
@@ -59,7 +59,8 @@ bool followed_has_sample(const struct followed *followed, uint32_t pid)
 {
 	enum { GONE = UINT32_MAX }; /* the kernel's -1: no PID any more */
 
-	return pid == GONE ? followed->program.pids_fd >= 0 : followed_has(followed, pid);
+	return pid == GONE ? follow_program_is_loaded(&followed->program)
+			   : followed_has(followed, pid);
 }
 
 /* The process that a record is of, for a fork the parent; 0: none. */

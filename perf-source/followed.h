@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "common/base/pair-map.h"
-#include "perf-source/follow-program.h"
+#include "perf-source/bpf/follow-program.h"
 
 enum { FOLLOWED_MAX = 1 << 20 };
 

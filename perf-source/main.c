@@ -7,6 +7,7 @@
 #include "common/base/clock.h"
 #include "common/base/growing-list.h"
 #include "perf-source/perf-source.h"
+#include "perf-source/perf/sample-filter.h"
 
 enum { KEY_OFF_CPU = 0x100, KEY_COUNTERS, KEY_MARKS, KEY_FILTER, KEY_SCHEDULER };
 enum { DEFAULT_RATE = 999, PIDS_MAX = 4096, DEFAULT_COUNTERS_MS = 500 };
@@ -166,8 +167,7 @@ static void check_filter(const char *text, struct argp_state *state)
 	case 0:
 		return;
 	case -E2BIG:
-		stage_usage_error(state, "--filter takes at most %d terms",
-				  SAMPLE_FILTER_TERMS_MAX);
+		stage_usage_error(state, "--filter takes at most %d terms", SAMPLE_TERMS_MAX);
 	case -ENOENT:
 		stage_usage_error(state, "--filter: no such control group (cgroup v2): '%s'", at);
 	default:
@@ -303,11 +303,8 @@ static void init(void *data)
 
 	self->options.rate = DEFAULT_RATE;
 	self->command.pid_fd = self->command.start_fd = self->command.failed_fd = -1;
-	self->switch_program.threads_fd = self->switch_program.settings_fd =
-		self->switch_program.stacks_fd = self->switch_program.events_fd = -1;
 	self->images.server_fd = self->gauges.thread.stop_fd = -1;
 	self->gauges.oldest = UINT64_MAX;
-	self->followed.program = (struct follow_program){ -1, -1 };
 	marks_init(&self->marks);
 }
 

@@ -8,6 +8,8 @@
 #include "common/source/processes.h"
 #include "common/source/register-writers.h"
 #include "common/stage/stage.h"
+#include "perf-source/bpf/sample-program.h"
+#include "perf-source/bpf/switch-program.h"
 #include "perf-source/followed.h"
 #include "perf-source/gauges/gauges.h"
 #include "perf-source/hotplug.h"
@@ -15,12 +17,10 @@
 #include "perf-source/missing.h"
 #include "perf-source/off-cpu/off-cpu.h"
 #include "perf-source/off-cpu/scheduler.h"
-#include "perf-source/off-cpu/switch-program.h"
 #include "perf-source/perf/coming.h"
 #include "perf-source/perf/event-set.h"
 #include "perf-source/perf/gaps.h"
 #include "perf-source/perf/merge.h"
-#include "perf-source/perf/sample-filter.h"
 
 struct perf_source_options {
 	struct sampled_event events[SAMPLED_EVENTS_MAX];
@@ -52,8 +52,8 @@ struct perf_source {
 	struct hotplug hotplug;
 	struct image_server server;
 	struct event_set event_set;
-	struct sample_filter filters[SAMPLED_EVENTS_MAX]; /* of counters */
-	size_t n_filters;
+	struct sample_program sample_programs[SAMPLED_EVENTS_MAX]; /* of counters */
+	size_t n_sample_programs;
 	struct merge merge;
 	struct gaps gaps; /* of the side-band rings */
 	struct coming coming;

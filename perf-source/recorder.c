@@ -417,8 +417,8 @@ void perf_source_deinit(void *data)
 	gaps_deinit(&self->gaps);
 	merge_deinit(&self->merge);
 	event_set_deinit(&self->event_set);
-	for (size_t i = 0; i < self->n_filters; i++)
-		sample_filter_unload(&self->filters[i]);
+	for (size_t i = 0; i < self->n_sample_programs; i++)
+		sample_program_unload(&self->sample_programs[i]);
 	for (uint32_t i = 0; i < self->options.n_events; i++)
 		sampled_event_undefine(&self->options.events[i], i);
 	for (size_t i = 0; self->pid_fds && i < self->options.n_pids; i++)

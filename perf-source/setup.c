@@ -18,7 +18,7 @@
 #include "common/proc/proc.h"
 #include "perf-source/bpf/pid-namespace.h"
 #include "perf-source/perf-source.h"
-#include "perf-source/perf/cpus.h"
+#include "perf-source/perf/sample-filter.h"
 #include "perf-source/perf/tracepoint.h"
 
 enum {
@@ -262,7 +262,7 @@ static void choose_events(const struct perf_source_options *options, struct even
 static bool has_program(const struct perf_source *self, const struct sampled_event *event)
 {
 	return !sampled_event_is_tracepoint(event) &&
-	       (event->filter || self->followed.program.pids_fd >= 0);
+	       (event->filter || follow_program_is_loaded(&self->followed.program));
 }
 
 /*
@@ -297,6 +297,20 @@ static int prepare_following(struct perf_source *self)
 	return self->options.n_pids ? 0 : followed_add_command(&self->followed, self->command.pid);
 }
 
+static const char *why_not_loaded(int error)
+{
+	switch (error) {
+	case -EPERM:
+		return "run as root, or grant CAP_BPF and CAP_PERFMON";
+	case -ENOSYS:
+		return "this perf-source was built without BPF programs";
+	case -EOPNOTSUPP:
+		return "this is not the initial PID namespace";
+	default:
+		return strerror(-error);
+	}
+}
+
 /* Loads a BPF program for each counter that needs one. */
 static int load_filters(struct stage *stage, struct perf_source *self)
 {
@@ -304,22 +318,22 @@ static int load_filters(struct stage *stage, struct perf_source *self)
 	int r = 0;
 
 	for (size_t i = 0; i < setup->n_events && r == 0; i++) {
-		struct sample_filter *filter = &self->filters[self->n_filters];
+		struct sample_program *program = &self->sample_programs[self->n_sample_programs];
+		struct sample_filter filter = { 0 };
 
 		if (!has_program(self, &setup->events[i]))
 			continue;
-		*filter = (struct sample_filter){ .program_fd = -1, .skipped_fd = -1 };
 		if (setup->events[i].filter)
-			r = sample_filter_parse(setup->events[i].filter, filter, NULL);
+			r = sample_filter_parse(setup->events[i].filter, &filter, NULL);
 		if (r == 0)
-			r = sample_filter_load(filter, self->followed.program.pids_fd);
-		setup->events[i].filter_program_fd = filter->program_fd;
-		self->n_filters++;
+			r = sample_program_load(program, filter.terms, filter.n,
+						&self->followed.program);
+		setup->events[i].filter_program_fd = sample_program_fd(program);
+		self->n_sample_programs++;
 	}
 	if (r == 0)
 		return 0;
-	stage_error(stage, "could not use --filter: %s",
-		    r == -EPERM ? "run as root, or grant CAP_BPF and CAP_PERFMON" : strerror(-r));
+	stage_error(stage, "could not use --filter: %s", why_not_loaded(r));
 	return -ECANCELED;
 }
 
@@ -328,13 +342,20 @@ static int load_filters(struct stage *stage, struct perf_source *self)
  * no process without CAP_BPF read even its own maps. Otherwise a tracepoint reports wake-ups, by
  * PIDs of the initial PID namespace, which name other threads in another namespace.
  */
-static void prepare_waits(struct perf_source *self)
+static void prepare_waits(struct stage *stage, struct perf_source *self)
 {
 	struct event_setup *setup = &self->event_set.setup;
 
-	setup->has_switch_program =
-		self->options.all && event_kernel_reports_lost() &&
-		switch_program_init(&self->switch_program, cpus_highest() + 1) == 0;
+	if (self->options.all && event_kernel_reports_lost()) {
+		int r = switch_program_init(&self->switch_program);
+
+		setup->has_switch_program = r == 0;
+		if (r < 0)
+			stage_warn(stage,
+				   "recording each switch, at several times the cost of a "
+				   "BPF program: %s",
+				   why_not_loaded(r));
+	}
 	if (!setup->has_switch_program && pid_namespace_is_initial())
 		tracepoint_find("sched", "sched_waking", &setup->waking_tracepoint);
 }
@@ -361,7 +382,7 @@ static int start_recording(struct stage *stage, struct perf_source *self)
 	if (r < 0)
 		return r;
 	if (options->has_waits)
-		prepare_waits(self);
+		prepare_waits(stage, self);
 	r = open_recording(stage, self, ring_bytes);
 	if (r == -ENOBUFS)
 		return fail_to_open(stage, self, 0, r);

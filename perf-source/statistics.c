@@ -35,8 +35,9 @@ void perf_source_count(struct stage *stage, struct perf_source *self)
 	const struct processes *processes = &self->processes;
 
 	count_lost(stage, self);
-	for (size_t i = 0; i < self->n_filters; i++)
-		add(stage, "samples", "not-wanted", sample_filter_skipped(&self->filters[i]));
+	for (size_t i = 0; i < self->n_sample_programs; i++)
+		add(stage, "samples", "not-wanted",
+		    sample_program_count_skipped(&self->sample_programs[i]));
 	add_some(stage, "refused", "processes",
 		 self->followed.n_refused + follow_program_count_refused(&self->followed.program));
 	add_some(stage, "refused", "marks", self->marks.n_refused);

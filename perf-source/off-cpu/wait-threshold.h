@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "perf-source/bpf/switch-state.h"
+
 #define WAIT_THRESHOLD_RISE_NS 25000000ULL   /* at least between changes */
 #define WAIT_THRESHOLD_SPAN_NS 250000000ULL  /* in which no more than allowed may be emitted */
 #define WAIT_THRESHOLD_FALL_NS 1000000000ULL /* at least before a fall; also reprices switches */
@@ -36,12 +38,6 @@ enum {
 	STACK_COSTS_NS = 4000,
 	WAITS_MAY_COST_NS = 10000000, /* per second and CPU */
 	WAITS_EMITTED_AT_LEAST = 50,  /* per second and CPU, whatever switches cost */
-};
-
-/* The sampling of a thread's short waits. */
-struct short_waits {
-	uint64_t pending_ns; /* since the last sampling point */
-	uint64_t gap_ns;     /* from there to the next one; 0: not chosen yet */
 };
 
 struct wait_threshold {
@@ -72,8 +68,8 @@ void wait_threshold_count_stack(struct wait_threshold *threshold);
 void wait_threshold_count_emitted(struct wait_threshold *threshold, uint64_t weight);
 
 /*
- * Takes a wait below the threshold; returns the weight to emit it with, or 0. put_short_wait() of
- * switch-code.c does the same in BPF.
+ * Takes a wait below the threshold; returns the weight to emit it with, or 0. end_short_wait() of
+ * switch.bpf.c does the same in the kernel.
  */
 uint64_t wait_threshold_sample(struct wait_threshold *threshold, struct short_waits *waits,
 			       uint64_t duration);

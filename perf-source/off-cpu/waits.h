@@ -9,7 +9,7 @@
 #include "common/source/perf-record.h"
 #include "common/source/processes.h"
 #include "common/stage/stage.h"
-#include "perf-source/off-cpu/switch-program.h"
+#include "perf-source/bpf/switch-program.h"
 #include "perf-source/off-cpu/wait-threshold.h"
 #include "perf-source/perf/tracepoint.h"
 

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/base/cleanup.h"
 #include "perf-source/perf/cpus.h"
@@ -58,15 +57,4 @@ void cpus_look(const int *cpus, size_t n, bool *ret_online)
 		memset(is_online, 1, sizeof(is_online));
 	for (size_t i = 0; i < n; i++)
 		ret_online[i] = is_online[cpus[i]];
-}
-
-int cpus_highest(void)
-{
-	int highest = CPUS_MAX - 1;
-	bool is_possible[CPUS_MAX];
-
-	read_list("/sys/devices/system/cpu/possible", is_possible);
-	while (highest >= 0 && !is_possible[highest])
-		highest--;
-	return highest < 0 ? sysconf(_SC_NPROCESSORS_CONF) - 1 : highest;
 }

@@ -10,6 +10,3 @@ int cpus_find(int **ret, size_t *ret_n);
 
 /* Whether each of these CPUs is online now; all are if the list cannot be read. */
 void cpus_look(const int *cpus, size_t n, bool *ret_online);
-
-/* The highest number that a CPU of this machine may ever have. */
-int cpus_highest(void);

@@ -13,34 +13,13 @@
  */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
-enum { SAMPLE_FILTER_TERMS_MAX = 16, SAMPLE_FILTER_COMM_SIZE = 16 };
-
-enum sample_filter_field {
-	FILTER_PID,
-	FILTER_TID,
-	FILTER_UID,
-	FILTER_GID,
-	FILTER_COMM,
-	FILTER_CGROUP,
-};
-
-struct sample_filter_term {
-	enum sample_filter_field field;
-	bool is_equal; /* else "!=" */
-	bool ends_group;
-	uint64_t number;		    /* of a control group: its id */
-	int level;			    /* of a control group: its depth */
-	char comm[SAMPLE_FILTER_COMM_SIZE]; /* padded with zeros */
-};
+#include "perf-source/bpf/sample-terms.h"
 
 struct sample_filter {
-	struct sample_filter_term terms[SAMPLE_FILTER_TERMS_MAX];
+	struct sample_term terms[SAMPLE_TERMS_MAX];
 	size_t n;
-	int program_fd, skipped_fd; /* owned; -1: not loaded */
 };
 
 /*
@@ -48,14 +27,3 @@ struct sample_filter {
  * control group, or none of version 2. `ret_at`, if not NULL, is the term in `text` that failed.
  */
 int sample_filter_parse(const char *text, struct sample_filter *ret, const char **ret_at);
-
-/*
- * Loads the BPF program of the filter. 0 or -errno: -EPERM: it takes CAP_BPF. With `followed_fd`
- * (follow-program.h; -1: none) it drops samples of processes outside that set, without counting
- * them. A filter without terms passes all others.
- */
-int sample_filter_load(struct sample_filter *filter, int followed_fd);
-void sample_filter_unload(struct sample_filter *filter);
-
-/* How many samples the filter's terms have dropped so far. */
-uint64_t sample_filter_skipped(const struct sample_filter *filter);

@@ -27,7 +27,7 @@ struct sampled_event {
 	bool is_defined;
 
 	const char *filter;    /* borrowed; NULL: all samples are wanted */
-	int filter_program_fd; /* of a counter's filter (sample-filter.h); borrowed, -1: none */
+	int filter_program_fd; /* of a counter (sample-program.h); borrowed, -1: none */
 };
 
 /* Whether the event takes the kernel's own filter of tracepoints. */

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The fields of the kernel's structures that BPF programs read. Offsets here do not count: libbpf
+ * takes those of the running kernel from its type information (CO-RE).
+ */
+#pragma once
+
+#include <linux/bpf.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <bpf/bpf_helpers.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct sched_entity {
+	uint64_t sum_exec_runtime; /* CPU time */
+};
+
+struct task_struct {
+	int pid, tgid; /* TID and PID */
+	void *stack;   /* in the kernel: its lowest address */
+	uint64_t start_time;
+	struct sched_entity se;
+};
+
+struct pt_regs {
+	long orig_ax; /* x86-64: not negative in a system call */
+};
+
+#pragma clang attribute pop

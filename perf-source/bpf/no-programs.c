@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Stands for all BPF programs in a build without them: none can be loaded. */
+#include <errno.h>
+
+#include "perf-source/bpf/follow-program.h"
+#include "perf-source/bpf/sample-program.h"
+#include "perf-source/bpf/switch-program.h"
+
+int follow_program_init(struct follow_program *program)
+{
+	*program = (struct follow_program){ 0 };
+	return -ENOSYS;
+}
+
+void follow_program_deinit(struct follow_program *program)
+{
+}
+
+int follow_program_add(const struct follow_program *program, uint32_t pid)
+{
+	return -ENOSYS;
+}
+
+uint64_t follow_program_count_refused(const struct follow_program *program)
+{
+	return 0;
+}
+
+int sample_program_load(struct sample_program *program, const struct sample_term *terms, size_t n,
+			const struct follow_program *follow)
+{
+	*program = (struct sample_program){ 0 };
+	return -ENOSYS;
+}
+
+void sample_program_unload(struct sample_program *program)
+{
+}
+
+int sample_program_fd(const struct sample_program *program)
+{
+	return -1;
+}
+
+uint64_t sample_program_count_skipped(const struct sample_program *program)
+{
+	return 0;
+}
+
+int switch_program_init(struct switch_program *program)
+{
+	*program = (struct switch_program){ 0 };
+	return -ENOSYS;
+}
+
+void switch_program_deinit(struct switch_program *program)
+{
+}
+
+int switch_program_set_output(struct switch_program *program, uint32_t cpu, int stacks_event,
+			      int events_event)
+{
+	return -ENOSYS;
+}
+
+int switch_program_start(struct switch_program *program, uint64_t begun, uint64_t threshold_ns)
+{
+	return -ENOSYS;
+}
+
+void switch_program_stop(struct switch_program *program)
+{
+}
+
+void switch_program_set_threshold(struct switch_program *program, uint64_t threshold_ns)
+{
+}
+
+void switch_program_forget(struct switch_program *program, uint32_t tid)
+{
+}
+
+int switch_program_each(struct switch_program *program,
+			int (*each)(uint32_t tid, const struct switch_thread *thread, void *arg),
+			void *arg)
+{
+	return -ENOSYS;
+}
+
+void switch_program_count(const struct switch_program *program, uint64_t *ret_refused,
+			  uint64_t *ret_contradictions)
+{
+	*ret_refused = *ret_contradictions = 0;
+}
