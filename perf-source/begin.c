@@ -77,10 +77,6 @@ static int prepare_records(struct stage *stage, struct perf_source *self)
 {
 	int r;
 
-	if (self->options.all)
-		stage_warn(stage,
-			   "each context switch is recorded, which costs several times as much: "
-			   "grant CAP_BPF, on Linux 6.0 or later, to pair switches in the kernel");
 	if (!self->event_set.setup.waking_tracepoint ||
 	    tracepoint_find_field("sched", "sched_waking", "pid", &self->off_cpu.woken) < 0) {
 		stage_warn(stage, "wake-ups are not recorded: they need root, or CAP_PERFMON and "

@@ -31,6 +31,7 @@ enum {
 	SIDEBAND_WAKEUP = 512,
 	CLOCK_TRIES = 16,
 	CLOCK_GAP_NS = 2000,
+	KERNEL_IS_TOO_OLD = 1, /* why a BPF program is not loaded; else -errno */
 };
 
 /* The name of the event that was opened last. */
@@ -302,6 +303,8 @@ static const char *why_not_loaded(int error)
 	switch (error) {
 	case -EPERM:
 		return "run as root, or grant CAP_BPF and CAP_PERFMON";
+	case KERNEL_IS_TOO_OLD:
+		return "this kernel is older than 6.0";
 	case -ENOSYS:
 		return "this perf-source was built without BPF programs";
 	case -EOPNOTSUPP:
@@ -346,14 +349,15 @@ static void prepare_waits(struct stage *stage, struct perf_source *self)
 {
 	struct event_setup *setup = &self->event_set.setup;
 
-	if (self->options.all && event_kernel_reports_lost()) {
-		int r = switch_program_init(&self->switch_program);
+	if (self->options.all) {
+		int r = event_kernel_reports_lost() ? switch_program_init(&self->switch_program)
+						    : KERNEL_IS_TOO_OLD;
 
 		setup->has_switch_program = r == 0;
-		if (r < 0)
+		if (r)
 			stage_warn(stage,
-				   "recording each switch, at several times the cost of a "
-				   "BPF program: %s",
+				   "each context switch is recorded, which costs several times as "
+				   "much: %s",
 				   why_not_loaded(r));
 	}
 	if (!setup->has_switch_program && pid_namespace_is_initial())
