@@ -26,12 +26,12 @@
 
 #define WIRE_MAGIC 0x7069706b63617473ULL
 #define WIRE_VERSION_MAJOR 1
-#define WIRE_VERSION_MINOR 9
+#define WIRE_VERSION_MINOR 10
 
 enum {
 	WIRE_RECORD_MAX = 256 * 1024, /* bytes of a record, header included */
 	WIRE_TYPE_MAX = 256,	      /* record ids are below this */
-	WIRE_FRAMES_MAX = 8192,	      /* of a stack */
+	WIRE_FRAMES_MAX = 16000,      /* of a stack */
 	WIRE_KERNEL_FRAMES_MAX = 512, /* of a sample */
 	WIRE_STACK_ENDS_MAX = 32,     /* end reasons are below this */
 	WIRE_EVENTS_MAX = 32,	      /* of a stream; readers drop events of larger numbers */
