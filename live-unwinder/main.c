@@ -92,7 +92,7 @@ static const struct argp_option option_table[] = {
 	{ "verify-dump", KEY_VERIFY_DUMP, "FILE", 0,
 	  "Write the first 16 samples that differ to FILE as a stream (default: none)", 0 },
 	{ "max-frames", KEY_MAX_FRAMES, "N", 0,
-	  "Maximum number of user frames per stack (default 512, at most 7680)", 0 },
+	  "Maximum number of user frames per stack (default 512, at most 15488)", 0 },
 	{ 0 },
 };
 
@@ -100,6 +100,7 @@ static const struct stage_handler handlers[] = {
 	{ WIRE_RECORD_image_exit, unwinder_handle_image_exit }, /* first of a type: it wins */
 	IDENTITY_HANDLERS(offsetof(struct live_unwinder, identity)),
 	{ WIRE_RECORD_sample, unwinder_handle_sample },
+	{ WIRE_RECORD_stack_part, unwinder_handle_stack_part },
 	{ WIRE_RECORD_heap_sample, unwinder_handle_heap_sample },
 	{ 0 },
 };

@@ -258,6 +258,27 @@ static void count_end(struct stage *stage, struct live_unwinder *self,
 		++*find_fault(stage, self, unwinding->failed_image, unwinding->end);
 }
 
+int unwinder_handle_stack_part(struct stage *stage, void *data, const void *view)
+{
+	struct live_unwinder *self = data;
+
+	return deep_stack_add(&self->deep, view);
+}
+
+/*
+ * Puts the parts before a sample behind its own stack. Of what they are cut by, only an absent page
+ * is no end of what was asked for.
+ */
+static void continue_stack(struct live_unwinder *self, struct unwinding *unwinding,
+			   struct wire_sample *sample)
+{
+	if (sample->registers.n != self->arch->n_registers)
+		return;
+	deep_stack_join(&self->deep, sample, unwinding_register(unwinding, self->arch->sp));
+	if (sample->stack_cut == WIRE_stack_cut_ABSENT)
+		unwinding->stack_asked = UINT32_MAX;
+}
+
 int unwinder_handle_sample(struct stage *stage, void *data, const void *view)
 {
 	struct live_unwinder *self = data;
@@ -276,6 +297,7 @@ int unwinder_handle_sample(struct stage *stage, void *data, const void *view)
 
 	if (sample.stack_image)
 		stack_file_fetch(&self->recording, &sample); /* else it still refers to the file */
+	continue_stack(self, &unwinding, &sample);
 	r = verify_result(stage, self, unwind_user(self, &unwinding));
 	if (r < 0)
 		return r;
@@ -377,6 +399,8 @@ int unwinder_finish(struct stage *stage, void *data, enum stage_stream_end end)
 	if (!stack_file_was_good(&self->recording) && stage->exit_status == STAGE_EXIT_OK)
 		stage->exit_status = STAGE_EXIT_FAILED;
 	identity_count_refused(&self->identity, stage);
+	if (self->deep.n_refused)
+		*counters_get(&stage->counters, "refused", "stack-parts") = self->deep.n_refused;
 	report_denied(stage, &self->files);
 	report_untrusted(stage, &self->files.client.trust);
 	return verify_result(stage, self, verify_finish(&self->verify, stage->end_time));
@@ -406,6 +430,7 @@ void unwinder_deinit(void *data)
 	table_cache_close(&self->cache);
 	identity_deinit(&self->identity);
 	stack_file_deinit(&self->recording);
+	deep_stack_deinit(&self->deep);
 	elf_cache_deinit(&self->files);
 	verify_deinit(&self->verify);
 	pair_map_deinit(&self->faults);

@@ -4,6 +4,7 @@
 
 #include "common/elf/elf-cache.h"
 #include "common/stream/identity.h"
+#include "live-unwinder/deep-stack.h"
 #include "live-unwinder/engines.h"
 #include "live-unwinder/stack-file.h"
 #include "live-unwinder/verify.h"
@@ -22,6 +23,7 @@ struct live_unwinder {
 	uint32_t stack_asked; /* bytes per sample, from the hello */
 	struct elf_cache files;
 	struct stack_file recording;
+	struct deep_stack deep;
 	bool keeps_tables; /* use the cache on disk */
 	struct table_cache cache;
 	const char *user_rules_path; /* user rules file, or NULL */
@@ -38,6 +40,7 @@ struct live_unwinder {
 void unwinder_init(void *data);
 int unwinder_start(struct stage *stage, void *data, struct wire_hello *hello);
 int unwinder_handle_sample(struct stage *stage, void *data, const void *view);
+int unwinder_handle_stack_part(struct stage *stage, void *data, const void *view);
 int unwinder_handle_heap_sample(struct stage *stage, void *data, const void *view);
 int unwinder_handle_image_exit(struct stage *stage, void *data, const void *view);
 int unwinder_finish(struct stage *stage, void *data, enum stage_stream_end end);
