@@ -14,7 +14,9 @@ enum {
 	RINGS_MAX = 256 * 1024 * 1024,	     /* of all CPUs, if so few that each may have more */
 	RING_SECONDS_PART = 3,		     /* the largest rings hold at least 1/3 second */
 	STACK_OF_SMALL_RINGS = 32768,
-	SAMPLE_OVERHEAD = 400, /* bytes of a sample beside its stack */
+	STACK_LIMIT_DEFAULT =
+		8 * 1024 * 1024, /* of stacks themselves, on most machines (ulimit -s) */
+	SAMPLE_OVERHEAD = 400,	 /* bytes of a sample beside its stack */
 };
 
 static int read_setting(const char *path, int otherwise)
@@ -46,6 +48,8 @@ void limits_choose_stack_size(struct perf_source_options *options)
 {
 	bool has_rings = limits_paranoid() < 0 || capabilities_have(CAP_IPC_LOCK);
 
+	if (options->stack_limit == STACK_LIMIT_UNSET)
+		options->stack_limit = options->stack_size ? 0 : STACK_LIMIT_DEFAULT;
 	if (options->stack_size)
 		return;
 	options->stack_size = PERF_RECORD_STACK_MAX;

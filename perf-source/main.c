@@ -9,7 +9,7 @@
 #include "perf-source/perf-source.h"
 #include "perf-source/perf/sample-filter.h"
 
-enum { KEY_OFF_CPU = 0x100, KEY_COUNTERS, KEY_MARKS, KEY_FILTER, KEY_SCHEDULER };
+enum { KEY_OFF_CPU = 0x100, KEY_COUNTERS, KEY_MARKS, KEY_FILTER, KEY_SCHEDULER, KEY_STACK_LIMIT };
 enum { DEFAULT_RATE = 999, PIDS_MAX = 4096, DEFAULT_COUNTERS_MS = 500 };
 
 static const struct argp_option option_table[] = {
@@ -22,6 +22,10 @@ static const struct argp_option option_table[] = {
 	{ "stack-size", 's', "BYTES", 0,
 	  "Copy at most BYTES of user stack per sample, a multiple of 8 (default 65528, the "
 	  "maximum; 32768 where ring space is short; suffix K)",
+	  0 },
+	{ "stack-limit", KEY_STACK_LIMIT, "BYTES", 0,
+	  "Read deeper stacks up to BYTES, by a BPF program (default 8M; with -s no more than that; "
+	  "0: never; suffixes K, M)",
 	  0 },
 	{ "duration", 'd', "SECONDS", 0,
 	  "Stop recording after SECONDS; fractions are allowed (default: no limit)", 0 },
@@ -248,6 +252,14 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 					  PERF_RECORD_STACK_MAX, arg);
 		options->stack_size = number;
 		return 0;
+	case KEY_STACK_LIMIT:
+		if (!parse_number(arg, 0, STACK_LIMIT_MAX, "KM", &number))
+			stage_usage_error(
+				state,
+				"--stack-limit takes a number of bytes, at most 64M, not '%s'",
+				arg);
+		options->stack_limit = number;
+		return 0;
 	case 'd':
 		if (!parse_real(arg, 1e-3, 1e9, "", &number))
 			stage_usage_error(state,
@@ -302,6 +314,7 @@ static void init(void *data)
 	struct perf_source *self = data;
 
 	self->options.rate = DEFAULT_RATE;
+	self->options.stack_limit = STACK_LIMIT_UNSET;
 	self->command.pid_fd = self->command.start_fd = self->command.failed_fd = -1;
 	self->images.server_fd = self->gauges.thread.stop_fd = -1;
 	self->gauges.oldest = UINT64_MAX;

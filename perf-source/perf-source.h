@@ -21,6 +21,7 @@
 #include "perf-source/perf/event-set.h"
 #include "perf-source/perf/gaps.h"
 #include "perf-source/perf/merge.h"
+#include "perf-source/perf/stack-parts.h"
 
 struct perf_source_options {
 	struct sampled_event events[SAMPLED_EVENTS_MAX];
@@ -29,6 +30,7 @@ struct perf_source_options {
 	const char *default_filter; /* of the default event; NULL: none */
 	uint64_t rate;
 	uint32_t stack_size;
+	uint64_t stack_limit;	/* bytes up to which deep stacks are read; 0: none */
 	size_t ring_bytes;	/* 0: enough for the rate and stack size */
 	uint64_t duration;	/* nanoseconds, 0: until stopped */
 	const char *marks_path; /* NULL: no marks */
@@ -54,6 +56,7 @@ struct perf_source {
 	struct event_set event_set;
 	struct sample_program sample_programs[SAMPLED_EVENTS_MAX]; /* of counters */
 	size_t n_sample_programs;
+	struct stack_parts *stack_parts; /* of each CPU; NULL: without any */
 	struct merge merge;
 	struct gaps gaps; /* of the side-band rings */
 	struct coming coming;
@@ -76,7 +79,8 @@ struct perf_source {
 int perf_source_start(struct stage *stage, void *self, struct wire_hello *hello);
 
 /* limits.c: the rate, the stack size and the size of rings. */
-enum { RING_DEFAULT_MIN = 4 * 1024 * 1024 };
+enum { RING_DEFAULT_MIN = 4 * 1024 * 1024, STACK_LIMIT_MAX = 64 * 1024 * 1024 };
+#define STACK_LIMIT_UNSET UINT64_MAX
 
 int limits_paranoid(void); /* kernel.perf_event_paranoid */
 void limits_lower_rate(struct stage *stage, struct perf_source_options *options);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "common/arch/arch.h"
 #include "common/base/cleanup.h"
 #include "common/base/clock.h"
 #include "common/source/kernel-symbol.h"
@@ -37,16 +38,78 @@ static void lose_registers(struct stage *stage, struct perf_record_sample *sampl
 	sample->abi = sample->n_registers = sample->stack_size = 0;
 }
 
+/* The parts that wait in the ring of a record of RING_SAMPLES. */
+static struct stack_parts *stack_parts_of(struct perf_source *self,
+					  const struct merge_record *record)
+{
+	return &self->stack_parts[record->ring % self->event_set.n_cpus];
+}
+
+/* What was emitted, or lost, before this record is of no later sample. */
+static void clear_parts(struct perf_source *self, const struct merge_record *record)
+{
+	stack_parts_clear(stack_parts_of(self, record), &self->event_set.rings[record->ring]);
+}
+
+static int take_part(struct perf_source *self, const struct merge_record *record)
+{
+	const struct perf_record_raw *raw = (const void *)record->header;
+
+	for (size_t i = 0; i < self->n_sample_programs; i++)
+		sample_program_note_read(&self->sample_programs[i], raw->cpu, raw->header.size);
+	return stack_parts_take(stack_parts_of(self, record), &self->event_set.rings[record->ring],
+				raw);
+}
+
+/* The parts that continue a sample's stack; NULL: none. */
+static const struct stack_parts *find_parts(struct stage *stage, struct perf_source *self,
+					    const struct merge_record *record,
+					    const struct perf_record_sample *sample)
+{
+	const struct stack_parts *parts = stack_parts_of(self, record);
+	const struct arch *arch = arch_host();
+
+	if (!parts->cut)
+		return NULL;
+	++*counters_get(&stage->counters, "deep-stacks",
+			wire_name_text(&wire_names_stack_cut, parts->cut));
+	if (sample->n_registers &&
+	    stack_parts_are_of(parts, sample->tid, arch_sampled(arch, sample->registers, arch->sp),
+			       sample->stack_size))
+		return parts;
+	++*counters_get(&stage->counters, "deep-stacks", "not-continued");
+	return NULL;
+}
+
+/* Takes a sample of a sampling event. */
+static int put_sample(struct stage *stage, struct perf_source *self,
+		      const struct merge_record *record, const struct perf_record_sample *sample,
+		      uint32_t event)
+{
+	const struct sample_of_event of = {
+		.event = event,
+		.weight = sample->period,
+		.parts = find_parts(stage, self, record, sample),
+	};
+	int r;
+
+	self->missing.n_sampled += event == 0;
+	r = sample_put(stage, &self->processes, sample, record->time, &of);
+	clear_parts(self, record);
+	return r;
+}
+
 static int take_sample(struct stage *stage, struct perf_source *self,
 		       const struct merge_record *record)
 {
 	enum ring_kind kind = event_set_ring_kind(&self->event_set, record->ring);
 	const struct recorded_event *event = NULL;
-	struct sample_of_event of = { 0 };
 	struct perf_record_sample sample;
 
 	if (kind == RING_SWITCHES)
 		return take_raw(self, record);
+	if (merge_is_part(&self->merge, record))
+		return take_part(self, record);
 	if (perf_record_parse_sample(record->header,
 				     kind == RING_WAITS ? PERF_RECORD_SAMPLE_RAW_TYPE
 							: PERF_RECORD_SAMPLE_TYPE,
@@ -63,10 +126,7 @@ static int take_sample(struct stage *stage, struct perf_source *self,
 		lose_registers(stage, &sample);
 	if (kind == RING_WAITS)
 		return self->off_cpu.backend->take_stack(&self->off_cpu, event->number, &sample);
-	self->missing.n_sampled += event->number == 0;
-	of.event = event->number;
-	of.weight = sample.period;
-	return sample_put(stage, &self->processes, &sample, record->time, &of);
+	return put_sample(stage, self, record, &sample, event->number);
 }
 
 static int take_lost(struct stage *stage, struct perf_source *self,
@@ -78,6 +138,7 @@ static int take_lost(struct stage *stage, struct perf_source *self,
 
 	switch (event_set_ring_kind(&self->event_set, record->ring)) {
 	case RING_SAMPLES:
+		clear_parts(self, record);
 		self->lost_emitted += lost->n;
 		break;
 	case RING_SWITCHES:
@@ -417,6 +478,9 @@ void perf_source_deinit(void *data)
 	gaps_deinit(&self->gaps);
 	merge_deinit(&self->merge);
 	event_set_deinit(&self->event_set);
+	for (size_t i = 0; self->stack_parts && i < self->event_set.n_cpus; i++)
+		stack_parts_deinit(&self->stack_parts[i]);
+	free(self->stack_parts);
 	for (size_t i = 0; i < self->n_sample_programs; i++)
 		sample_program_unload(&self->sample_programs[i]);
 	for (uint32_t i = 0; i < self->options.n_events; i++)

@@ -27,6 +27,7 @@ enum {
 	KEY_COUNTERS,
 	KEY_MARKS,
 	KEY_FILTER,
+	KEY_STACK_LIMIT,
 	KEY_SCHEDULER,
 	KEY_VIEW,
 };
@@ -53,6 +54,7 @@ static const struct {
 	{ 's', SOURCE, "-s" },
 	{ 'e', SOURCE, "-e" },
 	{ KEY_FILTER, SOURCE, "--filter" },
+	{ KEY_STACK_LIMIT, SOURCE, "--stack-limit" },
 	{ 'd', SOURCE, "-d" },
 	{ 'm', SOURCE, "-m" },
 	{ 'f', SINK, "-f" },
@@ -188,6 +190,8 @@ static const struct argp_option options[] = {
 	{ "stack-size", 's', "BYTES", 0,
 	  "Maximum stack bytes copied per sample (default 65528, or 32768 if ring buffers are small)",
 	  1 },
+	{ "stack-limit", KEY_STACK_LIMIT, "BYTES", 0,
+	  "Read deeper stacks up to BYTES (default 8M, or with -s no more than that; 0: never)", 1 },
 	{ "event", 'e', "EVENT[,EVENT]", 0,
 	  "Events to sample: cycles, cpu-clock, …, a tracepoint GROUP:NAME or a function uprobe:FILE:SYMBOL "
 	  "(default cycles, or cpu-clock if the machine has no cycle counter)",

@@ -16,4 +16,4 @@ end
 expect "record report" "stackpipe re"
 expect --show-pipeline "stackpipe record --show"
 expect "--callees --callers" "stackpipe report --cal"
-expect "--stack-size --stats" "perf-source --sta"
+expect "--stack-limit --stack-size --stats" "perf-source --sta"

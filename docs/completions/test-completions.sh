@@ -27,4 +27,4 @@ expect()
 expect "record report" stackpipe re
 expect "--show-pipeline" stackpipe record --sh
 expect "--callees --callers" stackpipe report --cal
-expect "--stack-size --stats" perf-source --sta
+expect "--stack-limit --stack-size --stats" perf-source --sta

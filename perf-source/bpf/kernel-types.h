@@ -6,6 +6,7 @@
 #pragma once
 
 #include <linux/bpf.h>
+#include <linux/bpf_perf_event.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -20,15 +21,31 @@ struct sched_entity {
 	uint64_t sum_exec_runtime; /* CPU time */
 };
 
+struct mm_struct {
+	uint64_t start_stack; /* where the stack of the first thread began */
+};
+
+struct vm_area_struct {
+	uint64_t vm_end;
+};
+
+struct thread_struct {
+	uint64_t fsbase; /* x86-64: the thread pointer */
+};
+
 struct task_struct {
 	int pid, tgid; /* TID and PID */
 	void *stack;   /* in the kernel: its lowest address */
 	uint64_t start_time;
 	struct sched_entity se;
+	struct mm_struct *mm; /* NULL: a kernel thread */
+	struct thread_struct thread;
 };
 
-struct pt_regs {
+/* What follows ___ is no part of the kernel's name: user space has another struct pt_regs. */
+struct pt_regs___kernel {
 	long orig_ax; /* x86-64: not negative in a system call */
+	uint64_t sp;
 };
 
 #pragma clang attribute pop

@@ -26,11 +26,20 @@ uint64_t follow_program_count_refused(const struct follow_program *program)
 	return 0;
 }
 
-int sample_program_load(struct sample_program *program, const struct sample_term *terms, size_t n,
-			const struct follow_program *follow)
+int sample_program_load(struct sample_program *program, const struct sample_settings *settings)
 {
 	*program = (struct sample_program){ 0 };
 	return -ENOSYS;
+}
+
+int sample_program_set_output(const struct sample_program *program, uint32_t cpu, int event,
+			      uint64_t bytes_max)
+{
+	return -ENOSYS;
+}
+
+void sample_program_note_read(const struct sample_program *program, uint32_t cpu, uint64_t bytes)
+{
 }
 
 void sample_program_unload(struct sample_program *program)

@@ -6,6 +6,8 @@
 #include "perf-source/bpf/sample-program.h"
 #include "perf-source/bpf/sample.skel.h"
 
+enum { BYTES_A_WINDOW = 100 << 20 }; /* of 100 ms: 1 GB/s, twice copied, is a third of a CPU */
+
 /* Gives the program the set of followed processes, or an empty one that it never looks at. */
 static int set_followed(struct sample_bpf *skeleton, const struct follow_program *follow)
 {
@@ -17,8 +19,20 @@ static int set_followed(struct sample_bpf *skeleton, const struct follow_program
 	return bpf_map__reuse_fd(map, bpf_map__fd(follow->skeleton->maps.followed));
 }
 
-int sample_program_load(struct sample_program *program, const struct sample_term *terms, size_t n,
-			const struct follow_program *follow)
+/* 0 or -errno. */
+static int set_stacks(struct sample_bpf *skeleton, const struct sample_settings *settings)
+{
+	int n_cpus = libbpf_num_possible_cpus();
+
+	if (!settings->stack_limit)
+		return 0;
+	skeleton->rodata->stack_copied = settings->stack_copied;
+	skeleton->rodata->stack_limit = settings->stack_limit;
+	skeleton->rodata->bytes_a_window = BYTES_A_WINDOW;
+	return n_cpus < 0 ? n_cpus : bpf_map__set_max_entries(skeleton->maps.stack_readers, n_cpus);
+}
+
+int sample_program_load(struct sample_program *program, const struct sample_settings *settings)
 {
 	struct sample_bpf *skeleton;
 	int r;
@@ -27,14 +41,33 @@ int sample_program_load(struct sample_program *program, const struct sample_term
 	program->skeleton = skeleton = sample_bpf__open();
 	if (!skeleton)
 		return -errno;
-	memcpy(skeleton->rodata->terms, terms, n * sizeof(*terms));
-	skeleton->rodata->n_terms = n;
-	r = set_followed(skeleton, follow);
+	memcpy(skeleton->rodata->terms, settings->terms, settings->n * sizeof(*settings->terms));
+	skeleton->rodata->n_terms = settings->n;
+	r = set_followed(skeleton, settings->follow);
+	if (r == 0)
+		r = set_stacks(skeleton, settings);
 	if (r == 0)
 		r = sample_bpf__load(skeleton);
 	if (r < 0)
 		sample_program_unload(program);
 	return r;
+}
+
+int sample_program_set_output(const struct sample_program *program, uint32_t cpu, int event,
+			      uint64_t bytes_max)
+{
+	if (cpu >= SAMPLE_CPUS_MAX)
+		return -E2BIG;
+	program->skeleton->bss->ring_bytes_max = bytes_max;
+	return bpf_map__update_elem(program->skeleton->maps.stack_parts, &cpu, sizeof(cpu), &event,
+				    sizeof(event), 0);
+}
+
+void sample_program_note_read(const struct sample_program *program, uint32_t cpu, uint64_t bytes)
+{
+	uint64_t *n_read = &program->skeleton->bss->n_read[cpu];
+
+	__atomic_store_n(n_read, *n_read + bytes, __ATOMIC_RELAXED);
 }
 
 void sample_program_unload(struct sample_program *program)

@@ -12,18 +12,35 @@ struct sample_program {
 	struct sample_bpf *skeleton; /* NULL: not loaded */
 };
 
+struct sample_settings {
+	const struct sample_term *terms; /* what samples must be of */
+	size_t n;
+	const struct follow_program *follow; /* if loaded: only those of processes in its set */
+	uint32_t stack_copied;		     /* bytes of a stack that perf copies */
+	uint64_t stack_limit; /* bytes above the stack pointer up to which parts are emitted */
+};
+
 /*
- * Loads a program that drops, and counts, samples for which the terms do not hold; no terms: none.
- * If `follow` is loaded, those of processes outside its set are dropped without being counted. 0 or
- * -errno, with nothing loaded: -EPERM: it takes CAP_BPF and CAP_PERFMON; -ENOSYS: built without
- * BPF.
+ * Loads a program that drops, and counts, samples for which the terms do not hold. Those of
+ * processes that are not followed are dropped without being counted. With a stack_limit that is not
+ * 0 it emits parts of deep stacks (stack-part.h). 0 or -errno, with nothing loaded: -EPERM: it
+ * takes CAP_BPF and CAP_PERFMON; -ENOSYS: built without BPF; others: the kernel rejects it.
  */
-int sample_program_load(struct sample_program *program, const struct sample_term *terms, size_t n,
-			const struct follow_program *follow);
+int sample_program_load(struct sample_program *program, const struct sample_settings *settings);
 void sample_program_unload(struct sample_program *program);
 
 /* A descriptor for PERF_EVENT_IOC_SET_BPF; -1: not loaded. */
 int sample_program_fd(const struct sample_program *program);
+
+/*
+ * Sets the event of type BPF_OUTPUT for a CPU's parts, of which the ring may hold `bytes_max`. 0 or
+ * -errno: -E2BIG: a CPU's number of SAMPLE_CPUS_MAX or above.
+ */
+int sample_program_set_output(const struct sample_program *program, uint32_t cpu, int event,
+			      uint64_t bytes_max);
+
+/* That many bytes of a CPU's parts have been read: there is room for new ones. */
+void sample_program_note_read(const struct sample_program *program, uint32_t cpu, uint64_t bytes);
 
 /* How many samples the terms have dropped so far. */
 uint64_t sample_program_count_skipped(const struct sample_program *program);

@@ -333,7 +333,7 @@ int BPF_PROG(at_exit, struct task_struct *task)
 static __always_inline bool is_of_task(void *ctx, struct switch_thread *thread,
 				       struct task_struct *current)
 {
-	const struct pt_regs *registers;
+	const struct pt_regs___kernel *registers;
 
 	/* A pointer becomes a number only by way of a map. */
 	*(void *volatile *)&thread->place = ctx;

@@ -104,8 +104,10 @@ static bool is_wanted(const struct sample_term *terms, size_t n, const struct ta
 static void load(struct sample_program *program, const struct sample_term *terms, size_t n,
 		 const struct follow_program *follow)
 {
+	const struct sample_settings settings = { terms, n, follow };
+
 	*program = (struct sample_program){ 0 };
-	assert_int_equal(sample_program_load(program, terms, n, follow), 0);
+	assert_int_equal(sample_program_load(program, &settings), 0);
 }
 
 /* Whether the kernel takes a sample of this task. */
@@ -235,11 +237,27 @@ static void test_an_event_takes_the_longest_one(void **state)
 	is_for_events = false;
 }
 
+static void test_an_event_takes_one_that_reads_stacks(void **state)
+{
+	const struct follow_program none = { 0 };
+	const struct sample_settings settings = { .follow = &none,
+						  .stack_copied = 61440,
+						  .stack_limit = 64 << 20 };
+	struct sample_program program = { 0 };
+
+	is_for_events = true;
+	assert_int_equal(sample_program_load(&program, &settings), 0);
+	assert_true(sample_program_fd(&program) >= 0);
+	assert_int_equal(sample_program_set_output(&program, SAMPLE_CPUS_MAX, -1, 0), -E2BIG);
+	sample_program_unload(&program);
+	is_for_events = false;
+}
+
 static int skip_without_bpf(void **state)
 {
 	const struct follow_program none = { 0 };
 	struct sample_program program = { 0 };
-	int r = sample_program_load(&program, NULL, 0, &none);
+	int r = sample_program_load(&program, &(struct sample_settings){ .follow = &none });
 
 	sample_program_unload(&program);
 	if (r == 0 && pid_namespace_is_initial())
@@ -256,6 +274,7 @@ int main(void)
 		cmocka_unit_test(test_groups_are_compared_at_their_level),
 		cmocka_unit_test(test_only_followed_processes_are_filtered),
 		cmocka_unit_test(test_an_event_takes_the_longest_one),
+		cmocka_unit_test(test_an_event_takes_one_that_reads_stacks),
 	};
 
 	return cmocka_run_group_tests(tests, skip_without_bpf, NULL);

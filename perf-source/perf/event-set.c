@@ -87,6 +87,7 @@ static int attach_ring(struct event_set *event_set, struct recorded_event event,
 
 	if (r < 0)
 		return r;
+	event.cpu = cpu;
 	if (ring->fd >= 0) {
 		if (ioctl(event.fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) < 0)
 			return -errno;
@@ -219,6 +220,13 @@ int event_set_add_switches(struct event_set *event_set)
 	return add_to_rings(event_set, event, event_open_all_switches);
 }
 
+int event_set_add_stack_parts(struct event_set *event_set)
+{
+	const struct recorded_event event = { .kind = RING_SAMPLES, .number = STACK_PARTS };
+
+	return add_to_rings(event_set, event, event_open_stack_parts);
+}
+
 int event_set_add_wakings(struct event_set *event_set)
 {
 	const struct recorded_event event = { .kind = RING_WAITS, .number = WAITS_WAKING };
@@ -278,7 +286,7 @@ uint64_t event_set_lost(const struct event_set *event_set, enum ring_kind kind)
 	uint64_t lost = 0;
 
 	for (size_t i = 0; i < event_set->n_events; i++)
-		if (event_set->events[i].kind == kind)
+		if (event_set->events[i].kind == kind && event_set->events[i].number != STACK_PARTS)
 			lost += event_read_lost(&event_set->setup, event_set->events[i].fd);
 	return lost;
 }

@@ -101,8 +101,8 @@ static struct perf_event_attr switches_attr(const struct event_setup *setup)
 	return attr;
 }
 
-/* Switches as PERF_SAMPLE_RAW data, emitted by our BPF program. */
-static struct perf_event_attr emitted_switches_attr(const struct event_setup *setup)
+/* PERF_SAMPLE_RAW data that a BPF program of ours emits. */
+static struct perf_event_attr emitted_attr(const struct event_setup *setup, uint32_t wakeup)
 {
 	struct perf_event_attr attr = common_attr(setup);
 
@@ -111,7 +111,7 @@ static struct perf_event_attr emitted_switches_attr(const struct event_setup *se
 	attr.config = PERF_COUNT_SW_BPF_OUTPUT;
 	attr.sample_period = 1;
 	attr.sample_type = PERF_RECORD_RAW_TYPE;
-	attr.wakeup_watermark = setup->switch_wakeup;
+	attr.wakeup_watermark = wakeup;
 	if (!setup->no_lost_format)
 		attr.read_format = FORMAT_LOST;
 	return attr;
@@ -219,9 +219,14 @@ int event_open_switches(const struct event_setup *setup, pid_t pid, int cpu)
 {
 	if (setup->no_kernel)
 		return -EACCES;
-	return open_event(setup->has_switch_program ? emitted_switches_attr(setup)
+	return open_event(setup->has_switch_program ? emitted_attr(setup, setup->switch_wakeup)
 						    : switches_attr(setup),
 			  pid, cpu);
+}
+
+int event_open_stack_parts(const struct event_setup *setup, pid_t pid, int cpu)
+{
+	return open_event(emitted_attr(setup, setup->sample_wakeup), pid, cpu);
 }
 
 /* The kernel samples a thread as it is switched out: the stack is that of its wait. */

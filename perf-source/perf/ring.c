@@ -16,6 +16,7 @@ int ring_open(struct ring *ring, int fd, size_t size)
 
 	*ring = (struct ring){ .fd = -1,
 			       .filled_at = RING_NEVER_FILLED,
+			       .held = RING_NOTHING_HELD,
 			       .wrapped = malloc(RING_RECORD_MAX) };
 	if (!ring->wrapped)
 		return -ENOMEM;
@@ -94,12 +95,13 @@ void ring_advance(struct ring *ring, const struct perf_event_header *header)
  */
 void ring_release(struct ring *ring)
 {
+	uint64_t free = ring->position < ring->held ? ring->position : ring->held;
 	uint64_t tail, head;
 
-	if (!ring->page || ring->page->data_tail == ring->position)
+	if (!ring->page || ring->page->data_tail == free)
 		return;
 	tail = ring->page->data_tail;
-	__atomic_store_n(&ring->page->data_tail, ring->position, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&ring->page->data_tail, free, __ATOMIC_SEQ_CST);
 	head = __atomic_load_n(&ring->page->data_head, __ATOMIC_SEQ_CST);
 	if (is_filled(ring, tail, head))
 		ring->filled_at = head;

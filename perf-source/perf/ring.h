@@ -17,6 +17,7 @@ enum {
 };
 
 #define RING_NEVER_FILLED UINT64_MAX
+#define RING_NOTHING_HELD UINT64_MAX
 
 struct ring {
 	int fd; /* owned */
@@ -27,6 +28,8 @@ struct ring {
 	uint64_t head;	   /* up to where the kernel had written at ring_look() */
 	/* The head when a look or a release last found no room for a side-band record. */
 	uint64_t filled_at;
+	/* Records from this position on are still in use, though they were taken. */
+	uint64_t held;
 	char *wrapped; /* a contiguous copy of a record that wraps around the ring's end */
 };
 
@@ -50,5 +53,5 @@ void ring_advance(struct ring *ring, const struct perf_event_header *header);
 /* Whether a side-band record had no room at the last ring_look(). */
 bool ring_is_filled(const struct ring *ring);
 
-/* Lets the kernel overwrite what was read. */
+/* Lets the kernel overwrite what was read and is not held. */
 void ring_release(struct ring *ring);

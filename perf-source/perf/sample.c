@@ -43,6 +43,11 @@ int sample_put(struct stage *stage, struct processes *processes,
 	uint64_t user_address = 0;
 	int r = 0;
 
+	if (of->parts) {
+		out.stack_parts = of->parts->n;
+		out.stack_cut = of->parts->cut;
+	}
+
 	stage->samples_in++;
 	if (sample->n_registers)
 		user_address = arch_sampled(arch_host(), sample->registers, arch_host()->pc);
@@ -52,5 +57,7 @@ int sample_put(struct stage *stage, struct processes *processes,
 		r = processes_of_sample(processes, sample->pid, user_address, time, &out.process);
 	if (user_address && processes_is_unsure(processes, sample->pid, time))
 		out.flags |= WIRE_sample_flags_MAPPINGS_LOST;
+	if (r == 0 && of->parts)
+		r = stack_parts_put(of->parts, stage);
 	return r < 0 ? r : stage_put(stage, WIRE_RECORD_sample, &out);
 }
