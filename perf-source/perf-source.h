@@ -78,6 +78,15 @@ struct perf_source {
 /* setup.c: opens everything, fills in the hello, and reports errors. */
 int perf_source_start(struct stage *stage, void *self, struct wire_hello *hello);
 
+/*
+ * programs.c: loads the BPF programs of sampled events (0 or -errno; -ECANCELED after a message),
+ * and of waits; has those of sampled events emit to `event_set`, whose events are open (0 or
+ * -errno).
+ */
+int programs_load(struct stage *stage, struct perf_source *self);
+void programs_load_of_waits(struct stage *stage, struct perf_source *self);
+int programs_set_outputs(struct perf_source *self);
+
 /* limits.c: the rate, the stack size and the size of rings. */
 enum { RING_DEFAULT_MIN = 4 * 1024 * 1024, STACK_LIMIT_MAX = 64 * 1024 * 1024 };
 #define STACK_LIMIT_UNSET UINT64_MAX

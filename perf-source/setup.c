@@ -16,11 +16,7 @@
 #include "common/base/growing-list.h"
 #include "common/base/priority.h"
 #include "common/proc/proc.h"
-#include "perf-source/bpf/pid-namespace.h"
-#include "perf-source/bpf/user-memory.h"
 #include "perf-source/perf-source.h"
-#include "perf-source/perf/sample-filter.h"
-#include "perf-source/perf/tracepoint.h"
 
 enum {
 	RING_MILLISECONDS_MIN = 30, /* records stay in the rings for 10 ms (merge.h) */
@@ -30,10 +26,8 @@ enum {
 	 * threads that begin and end one by one (128 bytes) must not cost two each.
 	 */
 	SIDEBAND_WAKEUP = 512,
-	PARTS_SHARE = 2, /* parts of deep stacks may take a half of a ring */
 	CLOCK_TRIES = 16,
 	CLOCK_GAP_NS = 2000,
-	KERNEL_IS_TOO_OLD = 1, /* why a BPF program is not loaded; else -errno */
 };
 
 /* The name of the event that was opened last. */
@@ -261,13 +255,6 @@ static void choose_events(const struct perf_source_options *options, struct even
 	setup->events[0].filter = options->default_filter;
 }
 
-/* Whether a counter needs a BPF program: for its filter, or to drop processes not followed. */
-static bool has_program(const struct perf_source *self, const struct sampled_event *event)
-{
-	return !sampled_event_is_tracepoint(event) &&
-	       (event->filter || follow_program_is_loaded(&self->followed.program));
-}
-
 /*
  * Whether events can be CPU-wide though not all processes are wanted (followed.h). Tracepoints do
  * not need it, as they have no period that begins anew; waits are paired by task.
@@ -300,150 +287,6 @@ static int prepare_following(struct perf_source *self)
 	return self->options.n_pids ? 0 : followed_add_command(&self->followed, self->command.pid);
 }
 
-static const char *why_not_loaded(int error)
-{
-	switch (error) {
-	case -EPERM:
-		return "run as root, or grant CAP_BPF and CAP_PERFMON";
-	case KERNEL_IS_TOO_OLD:
-		return "this kernel is older than 6.0";
-	case -ENOSYS:
-		return "this perf-source was built without BPF programs";
-	case -EOPNOTSUPP:
-		return "this is not the initial PID namespace";
-	default:
-		return strerror(-error);
-	}
-}
-
-/* Loads the program of a counter, which reads stacks with a limit that is not 0. 0 or -errno. */
-static int load_program(struct perf_source *self, struct sampled_event *event, uint64_t stack_limit)
-{
-	struct sample_program *program = &self->sample_programs[self->n_sample_programs];
-	struct sample_filter filter = { 0 };
-	struct sample_settings settings = {
-		.terms = filter.terms,
-		.follow = &self->followed.program,
-		.stack_copied = self->options.stack_size < STACK_PART_MAX ? self->options.stack_size
-									  : STACK_PART_MAX,
-		.stack_limit = stack_limit,
-	};
-	int r = event->filter ? sample_filter_parse(event->filter, &filter, NULL) : 0;
-
-	settings.n = filter.n;
-	if (r == 0)
-		r = sample_program_load(program, &settings);
-	event->filter_program_fd = sample_program_fd(program);
-	self->n_sample_programs += r == 0;
-	return r;
-}
-
-/* Loads a BPF program for each counter that needs one. */
-static int load_filters(struct stage *stage, struct perf_source *self)
-{
-	struct event_setup *setup = &self->event_set.setup;
-	int r = 0;
-
-	for (size_t i = 0; i < setup->n_events && r == 0; i++)
-		if (has_program(self, &setup->events[i]))
-			r = load_program(self, &setup->events[i], 0);
-	if (r == 0)
-		return 0;
-	stage_error(stage, "could not use --filter: %s", why_not_loaded(r));
-	return -ECANCELED;
-}
-
-static void unload_programs(struct perf_source *self)
-{
-	while (self->n_sample_programs)
-		sample_program_unload(&self->sample_programs[--self->n_sample_programs]);
-}
-
-/*
- * Loads BPF programs that read deep stacks, if events are CPU-wide. false: the kernel does not
- * allow it, or one of the events is a tracepoint, whose programs all its users share.
- */
-static bool load_stack_readers(struct perf_source *self)
-{
-	struct event_setup *setup = &self->event_set.setup;
-	int r = self->options.stack_limit > self->options.stack_size &&
-				(self->options.all || self->follows) && user_memory_is_safe()
-			? 0
-			: -EOPNOTSUPP;
-
-	for (size_t i = 0; i < setup->n_events && r == 0; i++)
-		r = sampled_event_is_tracepoint(&setup->events[i])
-			    ? -EOPNOTSUPP
-			    : load_program(self, &setup->events[i], self->options.stack_limit);
-	if (r < 0)
-		unload_programs(self);
-	return r == 0;
-}
-
-static int prepare_programs(struct stage *stage, struct perf_source *self)
-{
-	self->event_set.setup.has_stack_parts = load_stack_readers(self);
-	return self->event_set.setup.has_stack_parts ? 0 : load_filters(stage, self);
-}
-
-/*
- * With -a, a BPF program pairs switches where possible: from Linux 6.0 on, as earlier kernels let
- * no process without CAP_BPF read even its own maps. Otherwise a tracepoint reports wake-ups, by
- * PIDs of the initial PID namespace, which name other threads in another namespace.
- */
-static void prepare_waits(struct stage *stage, struct perf_source *self)
-{
-	struct event_setup *setup = &self->event_set.setup;
-
-	if (self->options.all) {
-		int r = event_kernel_reports_lost() ? switch_program_init(&self->switch_program)
-						    : KERNEL_IS_TOO_OLD;
-
-		setup->has_switch_program = r == 0;
-		if (r)
-			stage_warn(stage,
-				   "each context switch is recorded, which costs several times as "
-				   "much: %s",
-				   why_not_loaded(r));
-	}
-	if (!setup->has_switch_program && pid_namespace_is_initial())
-		tracepoint_find("sched", "sched_waking", &setup->waking_tracepoint);
-}
-
-/* Each program emits parts to the event of the CPU on which it runs. 0 or -errno. */
-static int set_outputs(struct perf_source *self, const struct recorded_event *event)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < self->n_sample_programs && r == 0; i++)
-		r = sample_program_set_output(
-			&self->sample_programs[i], self->event_set.cpus[event->cpu], event->fd,
-			self->event_set.ring_bytes / PARTS_SHARE / self->n_sample_programs);
-	return r;
-}
-
-static int prepare_stack_parts(struct perf_source *self)
-{
-	struct event_set *events = &self->event_set;
-	int r = 0;
-
-	self->stack_parts = calloc(events->n_cpus, sizeof(*self->stack_parts));
-	if (!self->stack_parts)
-		return -ENOMEM;
-	if (events->setup.has_stack_parts)
-		r = event_set_add_stack_parts(events);
-	for (size_t i = 0; i < events->n_events && r == 0; i++) {
-		const struct recorded_event *event = &events->events[i];
-
-		if (event->kind != RING_SAMPLES || event->number != STACK_PARTS)
-			continue;
-		merge_expect_parts(&self->merge, RING_SAMPLES * events->n_cpus + event->cpu,
-				   event->id);
-		r = set_outputs(self, event);
-	}
-	return r;
-}
-
 static int start_recording(struct stage *stage, struct perf_source *self)
 {
 	struct perf_source_options *options = &self->options;
@@ -462,18 +305,18 @@ static int start_recording(struct stage *stage, struct perf_source *self)
 	choose_events(options, &event_set->setup);
 	r = prepare_following(self);
 	if (r == 0)
-		r = prepare_programs(stage, self);
+		r = programs_load(stage, self);
 	if (r < 0)
 		return r;
 	if (options->has_waits)
-		prepare_waits(stage, self);
+		programs_load_of_waits(stage, self);
 	r = open_recording(stage, self, ring_bytes);
 	if (r == -ENOBUFS)
 		return fail_to_open(stage, self, 0, r);
 	if (r == 0)
 		r = merge_init(&self->merge, event_set->rings, event_set->n_rings);
 	if (r == 0)
-		r = prepare_stack_parts(self);
+		r = programs_set_outputs(self);
 	if (r == 0)
 		r = gaps_init(&self->gaps, event_set->rings, event_set->n_cpus);
 	if (r == 0)

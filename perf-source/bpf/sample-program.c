@@ -19,9 +19,10 @@ static int set_followed(struct sample_bpf *skeleton, const struct follow_program
 	return bpf_map__reuse_fd(map, bpf_map__fd(follow->skeleton->maps.followed));
 }
 
-/* 0 or -errno. */
+/* All programs write to one ring of a CPU, and so have one account of it. 0 or -errno. */
 static int set_stacks(struct sample_bpf *skeleton, const struct sample_settings *settings)
 {
+	struct bpf_map *readers = skeleton->maps.stack_readers;
 	int n_cpus = libbpf_num_possible_cpus();
 
 	if (!settings->stack_limit)
@@ -29,7 +30,10 @@ static int set_stacks(struct sample_bpf *skeleton, const struct sample_settings 
 	skeleton->rodata->stack_copied = settings->stack_copied;
 	skeleton->rodata->stack_limit = settings->stack_limit;
 	skeleton->rodata->bytes_a_window = BYTES_A_WINDOW;
-	return n_cpus < 0 ? n_cpus : bpf_map__set_max_entries(skeleton->maps.stack_readers, n_cpus);
+	if (settings->first)
+		return bpf_map__reuse_fd(
+			readers, bpf_map__fd(settings->first->skeleton->maps.stack_readers));
+	return n_cpus < 0 ? n_cpus : bpf_map__set_max_entries(readers, n_cpus);
 }
 
 int sample_program_load(struct sample_program *program, const struct sample_settings *settings)

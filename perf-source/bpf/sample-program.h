@@ -16,6 +16,7 @@ struct sample_settings {
 	const struct sample_term *terms; /* what samples must be of */
 	size_t n;
 	const struct follow_program *follow; /* if loaded: only those of processes in its set */
+	const struct sample_program *first;  /* whose limits on parts are shared; NULL: none */
 	uint32_t stack_copied;		     /* bytes of a stack that perf copies */
 	uint64_t stack_limit; /* bytes above the stack pointer up to which parts are emitted */
 };

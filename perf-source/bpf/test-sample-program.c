@@ -104,7 +104,7 @@ static bool is_wanted(const struct sample_term *terms, size_t n, const struct ta
 static void load(struct sample_program *program, const struct sample_term *terms, size_t n,
 		 const struct follow_program *follow)
 {
-	const struct sample_settings settings = { terms, n, follow };
+	const struct sample_settings settings = { terms, n, follow, NULL };
 
 	*program = (struct sample_program){ 0 };
 	assert_int_equal(sample_program_load(program, &settings), 0);

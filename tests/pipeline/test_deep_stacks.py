@@ -38,7 +38,7 @@ class DeepStacks(pipeline.RecordingTest):
     def record_deep(self, depth, frame, *options, thread=()):
         stream = self.directory / "deep.stream"
         with stream.open("wb") as out:
-            self.run_well(self.source("-e", "cpu-clock", *options, "--", DEEP, str(depth), str(frame), SECONDS, *thread),
+            self.run_well(self.source(*(() if "-e" in options else ("-e", "cpu-clock")), *options, "--", DEEP, str(depth), str(frame), SECONDS, *thread),
                           stdout=out)
         return stream
 
@@ -75,6 +75,14 @@ class DeepStacks(pipeline.RecordingTest):
 
     def test_large_frames(self):
         self.check_chains(self.record_deep(*LARGE_FRAMES), LARGE_FRAMES[0], "main")
+
+    def test_several_events_read_stacks(self):
+        stream = self.record_deep(*MANY_FRAMES, "-e", "cpu-clock,task-clock")
+        for event in 0, 1:
+            cuts = re.findall(rf"(?m)^sample .* event={event} .* stack_cut=(\S+)$",
+                              self.run_on(stream, [pipeline.program("frame-dump")]).decode())
+            self.assertGreater(cuts.count("end"), 20)
+            self.assertEqual(cuts.count("budget"), 0)
 
     def test_both_engines_see_the_same_stacks(self):
         stream = self.record_deep(100, 2000)

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Loads BPF programs where they are needed, or warns what is missing without them. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "perf-source/bpf/pid-namespace.h"
+#include "perf-source/bpf/user-memory.h"
+#include "perf-source/perf-source.h"
+#include "perf-source/perf/sample-filter.h"
+#include "perf-source/perf/tracepoint.h"
+
+enum {
+	PARTS_SHARE = 2,       /* parts of deep stacks may take half of a ring */
+	KERNEL_IS_TOO_OLD = 1, /* why a program is not loaded; else -errno */
+};
+
+static const char *why_not_loaded(int error)
+{
+	switch (error) {
+	case -EPERM:
+		return "run as root, or grant CAP_BPF and CAP_PERFMON";
+	case KERNEL_IS_TOO_OLD:
+		return "this kernel is older than 6.0";
+	case -ENOSYS:
+		return "this perf-source was built without BPF programs";
+	case -EOPNOTSUPP:
+		return "this is not the initial PID namespace";
+	default:
+		return strerror(-error);
+	}
+}
+
+/* Loads the program of an event. With a `stack_limit` that is not 0 it reads stacks. 0 or -errno.
+ */
+static int load(struct perf_source *self, struct sampled_event *event, uint64_t stack_limit)
+{
+	struct sample_program *program = &self->sample_programs[self->n_sample_programs];
+	struct sample_filter filter = { 0 };
+	uint32_t copied = self->options.stack_size;
+	struct sample_settings settings = {
+		.terms = filter.terms,
+		.follow = &self->followed.program,
+		.first = self->n_sample_programs ? self->sample_programs : NULL,
+		.stack_copied = copied < STACK_PART_MAX ? copied : STACK_PART_MAX,
+		.stack_limit = stack_limit,
+	};
+	int r = event->filter ? sample_filter_parse(event->filter, &filter, NULL) : 0;
+
+	settings.n = filter.n;
+	if (r == 0)
+		r = sample_program_load(program, &settings);
+	event->filter_program_fd = sample_program_fd(program);
+	self->n_sample_programs += r == 0;
+	return r;
+}
+
+static void unload(struct perf_source *self)
+{
+	while (self->n_sample_programs)
+		sample_program_unload(&self->sample_programs[--self->n_sample_programs]);
+}
+
+/* Programs that drop samples: for a filter, or of processes that are not followed. */
+static int load_filters(struct stage *stage, struct perf_source *self)
+{
+	struct event_setup *setup = &self->event_set.setup;
+	bool follows = follow_program_is_loaded(&self->followed.program);
+	int r = 0;
+
+	for (size_t i = 0; i < setup->n_events && r == 0; i++)
+		if (!sampled_event_is_tracepoint(&setup->events[i]) &&
+		    (setup->events[i].filter || follows))
+			r = load(self, &setup->events[i], 0);
+	if (r == 0)
+		return 0;
+	stage_error(stage, "could not use --filter: %s", why_not_loaded(r));
+	return -ECANCELED;
+}
+
+/* All users of a tracepoint share its programs, so it gets none. */
+static bool may_read_stacks(const struct perf_source *self)
+{
+	const struct event_setup *setup = &self->event_set.setup;
+
+	for (size_t i = 0; i < setup->n_events; i++)
+		if (sampled_event_is_tracepoint(&setup->events[i]))
+			return false;
+	return self->options.stack_limit > self->options.stack_size &&
+	       (self->options.all || self->follows) && user_memory_is_safe();
+}
+
+/* The same programs, which read deep stacks as well; false: the kernel does not allow it. */
+static bool load_stack_readers(struct perf_source *self)
+{
+	struct event_setup *setup = &self->event_set.setup;
+	int r = may_read_stacks(self) ? 0 : -EOPNOTSUPP;
+
+	for (size_t i = 0; i < setup->n_events && r == 0; i++)
+		r = load(self, &setup->events[i], self->options.stack_limit);
+	if (r < 0)
+		unload(self);
+	return r == 0;
+}
+
+int programs_load(struct stage *stage, struct perf_source *self)
+{
+	self->event_set.setup.has_stack_parts = load_stack_readers(self);
+	return self->event_set.setup.has_stack_parts ? 0 : load_filters(stage, self);
+}
+
+/*
+ * With -a, a BPF program pairs switches where possible: from Linux 6.0 on, as earlier kernels let
+ * no process without CAP_BPF read even its own maps. Otherwise a tracepoint reports wake-ups, by
+ * PIDs of the initial PID namespace, which name other threads in another namespace.
+ */
+void programs_load_of_waits(struct stage *stage, struct perf_source *self)
+{
+	struct event_setup *setup = &self->event_set.setup;
+
+	if (self->options.all) {
+		int r = event_kernel_reports_lost() ? switch_program_init(&self->switch_program)
+						    : KERNEL_IS_TOO_OLD;
+
+		setup->has_switch_program = r == 0;
+		if (r)
+			stage_warn(stage,
+				   "each context switch is recorded, which costs several times as "
+				   "much: %s",
+				   why_not_loaded(r));
+	}
+	if (!setup->has_switch_program && pid_namespace_is_initial())
+		tracepoint_find("sched", "sched_waking", &setup->waking_tracepoint);
+}
+
+/* Programs emit parts to the event of the CPU on which they run. */
+int programs_set_outputs(struct perf_source *self)
+{
+	struct event_set *events = &self->event_set;
+	int r = 0;
+
+	self->stack_parts = calloc(events->n_cpus, sizeof(*self->stack_parts));
+	if (!self->stack_parts)
+		return -ENOMEM;
+	if (events->setup.has_stack_parts)
+		r = event_set_add_stack_parts(events);
+	for (size_t i = 0; i < events->n_events && r == 0; i++) {
+		const struct recorded_event *event = &events->events[i];
+
+		if (event->kind != RING_SAMPLES || event->number != STACK_PARTS)
+			continue;
+		merge_expect_parts(&self->merge, RING_SAMPLES * events->n_cpus + event->cpu,
+				   event->id);
+		for (size_t k = 0; k < self->n_sample_programs && r == 0; k++)
+			r = sample_program_set_output(&self->sample_programs[k],
+						      events->cpus[event->cpu], event->fd,
+						      events->ring_bytes / PARTS_SHARE);
+	}
+	return r;
+}
