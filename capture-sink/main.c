@@ -63,7 +63,7 @@ static int check_output(struct stage *stage, void *data)
 	struct capture_sink *self = data;
 	int r;
 
-	if (!strcmp(self->path, "-") && isatty(STDOUT_FILENO) && self->format != &format_folded) {
+	if (!strcmp(self->path, "-") && isatty(STDOUT_FILENO) && !self->format->is_for_terminals) {
 		stage_error(stage, "standard output is a terminal: name an output file");
 		stage->exit_status = STAGE_EXIT_USAGE;
 		return -ECANCELED;

@@ -168,6 +168,7 @@ static int write_file(const struct export *export)
 
 const struct format format_folded = {
 	.lacks = "times, losses, source lines and the binary of each function",
+	.is_for_terminals = true,
 	.is_of_counts = true,
 	.write = write_file,
 };

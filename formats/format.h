@@ -7,11 +7,17 @@
 #include "formats/stream-format.h"
 #include "profile/recorder.h"
 
+/*
+ * A `write` ends with profile_check_sum(). A format that has room for remarks holds those of
+ * export_remark(), by which tests compare the accounts of all formats.
+ */
 struct format {
-	const char *lacks;  /* parts of a recording that it cannot hold; NULL: nothing important */
-	unsigned wants;	    /* records of a stream besides stacks: enum recorder_wants */
-	bool keeps_history; /* of a heap, the blocks alive over time */
-	bool is_of_counts;  /* its samples are the stacks of view-counts.h, even rare ones */
+	const char *lacks; /* parts of a recording that it cannot hold; NULL: nothing important */
+	bool is_for_terminals; /* lines of text */
+	unsigned wants;	       /* records of a stream besides stacks: enum recorder_wants */
+	bool keeps_history;    /* of a heap, the blocks alive over time */
+	bool is_of_counts; /* has the stacks of view-counts.h, even rare ones; the profile has none
+			    */
 	/* One is set: writes a finished recording (0 or -errno), or follows the stream. */
 	int (*write)(const struct export *export);
 	const struct stream_format *stream;

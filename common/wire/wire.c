@@ -88,6 +88,15 @@ const struct wire_kind_text wire_kinds[] = {
 };
 const size_t wire_n_kinds = ARRAY_SIZE(wire_kinds);
 
+/* A compiler refuses an id that is used twice here, and may only warn of it below. */
+#define RECORD(record, id, doc) case id:
+static inline void check_ids(uint16_t id)
+{
+	switch (id) {
+#include "common/wire/wire.def"
+	}
+}
+
 #define RECORD(record, id, doc) [id] = &type_##record,
 static const struct wire_type *const types_by_id[WIRE_TYPE_MAX] = {
 #include "common/wire/wire.def"

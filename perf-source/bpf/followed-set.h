@@ -4,10 +4,7 @@
 
 #include "perf-source/bpf/kernel-types.h"
 
-enum {
-	FOLLOW_PROCESSES_MAX = 1 << 16, /* alive at once */
-	PID_SHIFT = 32, /* in the results of bpf_get_current_pid_tgid(): the PID is above */
-};
+enum { FOLLOW_PROCESSES_MAX = 1 << 16 }; /* alive at once */
 
 struct followed_set {
 	__uint(type, BPF_MAP_TYPE_HASH);

@@ -15,6 +15,8 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
 
+enum { PID_SHIFT = 32 }; /* in bpf_get_current_pid_tgid(): the PID is above the TID */
+
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct sched_entity {

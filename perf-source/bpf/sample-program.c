@@ -6,8 +6,6 @@
 #include "perf-source/bpf/sample-program.h"
 #include "perf-source/bpf/sample.skel.h"
 
-enum { BYTES_A_WINDOW = 100 << 20 }; /* of 100 ms: 1 GB/s, twice copied, is a third of a CPU */
-
 /* Gives the program the set of followed processes, or an empty one that it never looks at. */
 static int set_followed(struct sample_bpf *skeleton, const struct follow_program *follow)
 {
@@ -29,7 +27,6 @@ static int set_stacks(struct sample_bpf *skeleton, const struct sample_settings 
 		return 0;
 	skeleton->rodata->stack_copied = settings->stack_copied;
 	skeleton->rodata->stack_limit = settings->stack_limit;
-	skeleton->rodata->bytes_a_window = BYTES_A_WINDOW;
 	if (settings->first)
 		return bpf_map__reuse_fd(
 			readers, bpf_map__fd(settings->first->skeleton->maps.stack_readers));

@@ -20,6 +20,7 @@ enum {
 	RECORD_OVERHEAD = 52, /* bytes of a record of PERF_RECORD_RAW_TYPE before our data */
 	WORD = 8,	      /* of which a record is a multiple */
 	NANOSECONDS_A_WINDOW = 100000000,
+	TIME_SHARE = 4, /* a 4th of a CPU's time, so that programs go on */
 };
 
 /* Constant once the program is loaded, so that the kernel drops what is not needed. */
@@ -28,7 +29,6 @@ const volatile uint32_t n_terms;
 const volatile bool follows; /* else all processes count */
 /* perf copies the first bytes of a stack; parts follow, up to the limit. 0: none. */
 const volatile uint64_t stack_copied, stack_limit;
-const volatile uint64_t bytes_a_window; /* that may be read on one CPU */
 
 uint64_t n_skipped;
 
@@ -45,8 +45,8 @@ struct {
 } stack_parts SEC(".maps");
 
 struct stack_reader {
-	uint64_t window_since, window_bytes;
-	uint64_t n_written; /* bytes of parts in the ring, those read included */
+	uint64_t window_since, window_ns; /* time that reading took since then */
+	uint64_t n_written;		  /* bytes of parts in the ring, those read included */
 	struct stack_part part;
 	char bytes[STACK_PART_MAX]; /* of `part` */
 };
@@ -148,17 +148,15 @@ static __always_inline uint64_t end_of_deep_stack(struct task_struct *task, uint
 	return end == start ? (end | (PAGE - 1)) + 1 : end; /* argc and what follows it */
 }
 
-/* Counts the bytes; returns whether so many may be read. */
-static __always_inline bool is_affordable(struct stack_reader *reader, uint64_t size)
+/* Whether there is time left to read another part; `now` becomes the time. */
+static __always_inline bool is_affordable(struct stack_reader *reader, uint64_t *now)
 {
-	uint64_t now = bpf_ktime_get_ns();
-
-	if (now - reader->window_since > NANOSECONDS_A_WINDOW) {
-		reader->window_since = now;
-		reader->window_bytes = 0;
+	*now = bpf_ktime_get_ns();
+	if (*now - reader->window_since > NANOSECONDS_A_WINDOW) {
+		reader->window_since = *now;
+		reader->window_ns = 0;
 	}
-	reader->window_bytes += size;
-	return reader->window_bytes <= bytes_a_window;
+	return reader->window_ns <= NANOSECONDS_A_WINDOW / TIME_SHARE;
 }
 
 struct walk {
@@ -197,7 +195,7 @@ static long read_part(uint32_t i, void *arg)
 {
 	struct walk *walk = arg;
 	struct stack_reader *reader = walk->reader;
-	uint64_t address = reader->part.address, left = walk->end - address;
+	uint64_t address = reader->part.address, left = walk->end - address, begun;
 	uint64_t size = walk->step - (address & (PAGE - 1)); /* up to the end of a page */
 
 	if (size > left)
@@ -205,7 +203,7 @@ static long read_part(uint32_t i, void *arg)
 	barrier_var(size); /* the verifier must see the value itself compared */
 	if (size > STACK_PART_MAX)
 		return 1;
-	if (!is_affordable(reader, size))
+	if (!is_affordable(reader, &begun))
 		return put_cut(walk, WIRE_stack_cut_BUDGET);
 	if (reader->n_written - walk->n_read + size > ring_bytes_max)
 		return put_cut(walk, WIRE_stack_cut_ROOM);
@@ -219,6 +217,7 @@ static long read_part(uint32_t i, void *arg)
 	if (put_part(walk, size))
 		return put_cut(walk, WIRE_stack_cut_ROOM);
 	reader->part.address += size;
+	reader->window_ns += bpf_ktime_get_ns() - begun;
 	return size == left;
 }
 

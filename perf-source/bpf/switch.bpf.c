@@ -9,8 +9,6 @@
 #include "perf-source/bpf/switch-state.h"
 
 enum {
-	PID_SHIFT = 32,
-
 	/* Of a task. With stacks of 32 KiB (KASAN), hardly any waker is recognized. */
 	KERNEL_STACK_SIZE = 16 * 1024,
 };

@@ -24,7 +24,7 @@
 #include "perf-source/bpf/pid-namespace.h"
 #include "perf-source/bpf/sample-program.h"
 
-enum { ROUNDS = 200, TASKS_A_ROUND = 20, VALUES = 5, GROUP_MAX = 4 };
+enum { ROUNDS = 40, TASKS_A_ROUND = 100, VALUES = 5, GROUP_MAX = 4 };
 
 int __real_bpf_object__load_skeleton(struct bpf_object_skeleton *skeleton);
 int __wrap_bpf_object__load_skeleton(struct bpf_object_skeleton *skeleton);
