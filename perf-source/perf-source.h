@@ -56,7 +56,8 @@ struct perf_source {
 	struct event_set event_set;
 	struct sample_program sample_programs[SAMPLED_EVENTS_MAX]; /* of counters */
 	size_t n_sample_programs;
-	struct stack_parts *stack_parts; /* of each CPU; NULL: without any */
+	struct stack_parts *stack_parts; /* of each CPU */
+	bool has_read_parts;		 /* since the rings were last waited for */
 	struct merge merge;
 	struct gaps gaps; /* of the side-band rings */
 	struct coming coming;

@@ -11,7 +11,7 @@
 #include "perf-source/perf/tracepoint.h"
 
 enum {
-	PARTS_SHARE = 2,       /* parts of deep stacks may take half of a ring */
+	PARTS_SHARE = 8,       /* parts of deep stacks may take an 8th of a ring */
 	KERNEL_IS_TOO_OLD = 1, /* why a program is not loaded; else -errno */
 };
 

@@ -55,6 +55,7 @@ static int take_part(struct perf_source *self, const struct merge_record *record
 {
 	const struct perf_record_raw *raw = (const void *)record->header;
 
+	self->has_read_parts = true;
 	for (size_t i = 0; i < self->n_sample_programs; i++)
 		sample_program_note_read(&self->sample_programs[i], raw->cpu, raw->header.size);
 	return stack_parts_take(stack_parts_of(self, record), &self->event_set.rings[record->ring],
@@ -354,7 +355,9 @@ static int record(struct stage *stage, struct perf_source *self, struct ring_pol
 	int r = 0;
 
 	while (r == 0 && goes_on && !stage_should_stop()) {
+		self->has_read_parts = false;
 		r = drain(stage, self, look(self));
+		polled->has_deep_stacks = self->has_read_parts;
 		if (r == 0)
 			r = images_take_states(&self->images);
 		if (r == 0)
