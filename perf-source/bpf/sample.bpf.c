@@ -15,10 +15,11 @@ char gpl[] SEC("license") = "GPL";
 
 enum {
 	PAGE = 4096,
-	USER_MODE = 3,	      /* in the code segment of interrupted user code */
-	PARTS_OF_NO_USE = 4,  /* at the begin, at the end, and before an absent page */
-	RECORD_OVERHEAD = 52, /* bytes of a record of PERF_RECORD_RAW_TYPE before our data */
-	WORD = 8,	      /* of which a record is a multiple */
+	DISTANCE_MAX = 1 << 30, /* bytes: what lies that far away is no part of this stack */
+	USER_MODE = 3,		/* in the code segment of interrupted user code */
+	PARTS_OF_NO_USE = 4,	/* at the begin, at the end, and before an absent page */
+	RECORD_OVERHEAD = 52,	/* bytes of a record of PERF_RECORD_RAW_TYPE before our data */
+	WORD = 8,		/* of which a record is a multiple */
 	NANOSECONDS_A_WINDOW = 100000000,
 	TIME_SHARE = 4, /* a 4th of a CPU's time, so that programs go on */
 };
@@ -51,8 +52,7 @@ struct stack_reader {
 	char bytes[STACK_PART_MAX]; /* of `part` */
 };
 
-/* Of each CPU, an item for each one that may be there. Maps of CPUs have items of 32 KiB at most.
- */
+/* An item for each CPU that may be there. (The kernel's own kind of that has 32 KiB an item.) */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -140,7 +140,7 @@ static __always_inline uint64_t end_of_deep_stack(struct task_struct *task, uint
 	uint64_t start = task->mm->start_stack, base = task->thread.fsbase;
 	uint64_t end = sp < base && base < start ? base : start, mapped = end;
 
-	if (end <= sp || end - sp <= stack_copied)
+	if (end <= sp || end - sp <= stack_copied || end - sp > DISTANCE_MAX)
 		return 0;
 	bpf_find_vma(task, sp, note_end, &mapped, 0); /* the mapping may be busy: then trusts it */
 	if (mapped < end)
