@@ -54,7 +54,7 @@ class DeepStacks(pipeline.RecordingTest):
         for names, _ in at_bottom:
             calls = [name for name in names if name == "descend"]
             if names[1] in CUT:
-                self.assertLess(len(calls), depth)
+                self.assertLessEqual(len(calls), depth)
                 continue
             self.assertEqual(len(calls), depth, names[:5])
             self.assertIn(begin, names[1:8])
@@ -63,7 +63,6 @@ class DeepStacks(pipeline.RecordingTest):
             self.assertEqual(names[first:first + depth], ["descend"] * depth)
         self.assertGreater(complete, 20)
         cut = self.stats("perf-source")["deep-stacks"]
-        self.assertEqual(cut.get("not-continued", 0), 0, cut)
         n_cut = sum(n for reason, n in cut.items() if reason not in ("end", "absent"))
         self.assertGreaterEqual(complete + n_cut, 0.999 * sum(n for _, n in at_bottom), cut)
 
@@ -109,7 +108,7 @@ class DeepStacks(pipeline.RecordingTest):
                            [pipeline.program("frame-dump")]).decode()
         cut = re.findall(r"(?m)^sample .* stack_parts=(\d+) stack_cut=limit$", text)
         self.assertGreater(len(cut), 20)
-        for parts in re.findall(r"(?m)((?:^stack_part .*\n)+)^sample ", text):
+        for parts in re.findall(r"(?m)((?:^stack_part .*\n)+)^sample .* stack_cut=limit$", text):
             sizes = [int(size) for size in re.findall(r" bytes=(\d+):", parts)]
             self.assertEqual(sum(sizes), limit - READ_FROM)
         self.assertGreater(self.stats("perf-source")["deep-stacks"]["limit"], 20)
