@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Five thousand deep: more than any captured stack.
+ * Five thousand deep: more than the kernel copies; what a BPF program reads has 512 frames shown.
  *
  * truth: chain START main dive{5000} WORK
- * truth: ends stack-truncated at dive  # a hundred of the frames fill 32 KiB
+ * truth: ends frame-limit at dive      # --max-frames is 512
+ * truth: ends stack-truncated at dive  # there was no room in the ring for the rest
  * truth: ends stack-absent at dive     # the page of a new frame is being made
  */
 #define DEPTH 5000
