@@ -479,11 +479,11 @@ void perf_source_deinit(void *data)
 	images_deinit(&self->images);
 	coming_deinit(&self->coming);
 	gaps_deinit(&self->gaps);
-	merge_deinit(&self->merge);
-	event_set_deinit(&self->event_set);
 	for (size_t i = 0; self->stack_parts && i < self->event_set.n_cpus; i++)
 		stack_parts_deinit(&self->stack_parts[i]);
 	free(self->stack_parts);
+	merge_deinit(&self->merge);
+	event_set_deinit(&self->event_set);
 	for (size_t i = 0; i < self->n_sample_programs; i++)
 		sample_program_unload(&self->sample_programs[i]);
 	for (uint32_t i = 0; i < self->options.n_events; i++)
