@@ -58,6 +58,7 @@ struct perf_source {
 	size_t n_sample_programs;
 	struct stack_parts *stack_parts; /* of each CPU */
 	bool has_read_parts;		 /* since the rings were last waited for */
+	size_t parts_room;		 /* bytes of parts that a ring may hold */
 	struct merge merge;
 	struct gaps gaps; /* of the side-band rings */
 	struct coming coming;
@@ -87,6 +88,10 @@ int perf_source_start(struct stage *stage, void *self, struct wire_hello *hello)
 int programs_load(struct stage *stage, struct perf_source *self);
 void programs_load_of_waits(struct stage *stage, struct perf_source *self);
 int programs_set_outputs(struct perf_source *self);
+
+/* To be called after each look at the rings: how long it took decides how many parts they may hold.
+ */
+void programs_note_look(struct perf_source *self, uint64_t took_ns);
 
 /* limits.c: the rate, the stack size and the size of rings. */
 enum { RING_DEFAULT_MIN = 4 * 1024 * 1024, STACK_LIMIT_MAX = 64 * 1024 * 1024 };

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/clock.h"
 #include "perf-source/bpf/pid-namespace.h"
 #include "perf-source/bpf/user-memory.h"
 #include "perf-source/perf-source.h"
@@ -11,9 +12,14 @@
 #include "perf-source/perf/tracepoint.h"
 
 enum {
-	PARTS_SHARE = 8,       /* parts of deep stacks may take an 8th of a ring */
+	/* Parts of deep stacks may take a 16th of a ring at first, and half of it at most. */
+	PARTS_SHARE_LEAST = 16,
+	PARTS_SHARE_MOST = 2,
+	PARTS_STEP = 64,       /* of a ring: what a quick look adds */
 	KERNEL_IS_TOO_OLD = 1, /* why a program is not loaded; else -errno */
 };
+
+#define SLOW_LOOK_NS (NANOSECONDS_A_SECOND / 20)
 
 static const char *why_not_loaded(int error)
 {
@@ -133,6 +139,22 @@ void programs_load_of_waits(struct stage *stage, struct perf_source *self)
 		tracepoint_find("sched", "sched_waking", &setup->waking_tracepoint);
 }
 
+/*
+ * Finds how many parts the later stages can take: where a look at the rings takes long, they are
+ * slow, and samples need the room.
+ */
+void programs_note_look(struct perf_source *self, uint64_t took_ns)
+{
+	size_t ring = self->event_set.ring_bytes;
+
+	if (took_ns > SLOW_LOOK_NS || !self->parts_room)
+		self->parts_room = ring / PARTS_SHARE_LEAST;
+	else if (self->has_read_parts && self->parts_room < ring / PARTS_SHARE_MOST)
+		self->parts_room += ring / PARTS_STEP;
+	for (size_t i = 0; i < self->n_sample_programs; i++)
+		sample_program_set_room(&self->sample_programs[i], self->parts_room);
+}
+
 /* Programs emit parts to the event of the CPU on which they run. */
 int programs_set_outputs(struct perf_source *self)
 {
@@ -153,8 +175,8 @@ int programs_set_outputs(struct perf_source *self)
 				   event->id);
 		for (size_t k = 0; k < self->n_sample_programs && r == 0; k++)
 			r = sample_program_set_output(&self->sample_programs[k],
-						      events->cpus[event->cpu], event->fd,
-						      events->ring_bytes / PARTS_SHARE);
+						      events->cpus[event->cpu], event->fd);
 	}
+	programs_note_look(self, 0);
 	return r;
 }

@@ -355,8 +355,11 @@ static int record(struct stage *stage, struct perf_source *self, struct ring_pol
 	int r = 0;
 
 	while (r == 0 && goes_on && !stage_should_stop()) {
+		uint64_t looked = clock_now(CLOCK_MONOTONIC);
+
 		self->has_read_parts = false;
 		r = drain(stage, self, look(self));
+		programs_note_look(self, clock_now(CLOCK_MONOTONIC) - looked);
 		polled->has_deep_stacks = self->has_read_parts;
 		if (r == 0)
 			r = images_take_states(&self->images);

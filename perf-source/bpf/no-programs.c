@@ -32,10 +32,13 @@ int sample_program_load(struct sample_program *program, const struct sample_sett
 	return -ENOSYS;
 }
 
-int sample_program_set_output(const struct sample_program *program, uint32_t cpu, int event,
-			      uint64_t bytes_max)
+int sample_program_set_output(const struct sample_program *program, uint32_t cpu, int event)
 {
 	return -ENOSYS;
+}
+
+void sample_program_set_room(const struct sample_program *program, uint64_t bytes_max)
+{
 }
 
 void sample_program_note_read(const struct sample_program *program, uint32_t cpu, uint64_t bytes)

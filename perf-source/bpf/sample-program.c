@@ -54,12 +54,15 @@ int sample_program_load(struct sample_program *program, const struct sample_sett
 	return r;
 }
 
-int sample_program_set_output(const struct sample_program *program, uint32_t cpu, int event,
-			      uint64_t bytes_max)
+void sample_program_set_room(const struct sample_program *program, uint64_t bytes_max)
+{
+	__atomic_store_n(&program->skeleton->bss->ring_bytes_max, bytes_max, __ATOMIC_RELAXED);
+}
+
+int sample_program_set_output(const struct sample_program *program, uint32_t cpu, int event)
 {
 	if (cpu >= SAMPLE_CPUS_MAX)
 		return -E2BIG;
-	program->skeleton->bss->ring_bytes_max = bytes_max;
 	return bpf_map__update_elem(program->skeleton->maps.stack_parts, &cpu, sizeof(cpu), &event,
 				    sizeof(event), 0);
 }

@@ -34,11 +34,13 @@ void sample_program_unload(struct sample_program *program);
 int sample_program_fd(const struct sample_program *program);
 
 /*
- * Sets the event of type BPF_OUTPUT for a CPU's parts, of which the ring may hold `bytes_max`. 0 or
- * -errno: -E2BIG: a CPU's number of SAMPLE_CPUS_MAX or above.
+ * Sets the event of type BPF_OUTPUT for a CPU's parts. 0 or -errno: -E2BIG: a CPU's number of
+ * SAMPLE_CPUS_MAX or above.
  */
-int sample_program_set_output(const struct sample_program *program, uint32_t cpu, int event,
-			      uint64_t bytes_max);
+int sample_program_set_output(const struct sample_program *program, uint32_t cpu, int event);
+
+/* How many bytes of parts each ring may hold. */
+void sample_program_set_room(const struct sample_program *program, uint64_t bytes_max);
 
 /* That many bytes of a CPU's parts have been read: there is room for new ones. */
 void sample_program_note_read(const struct sample_program *program, uint32_t cpu, uint64_t bytes);
