@@ -7,9 +7,9 @@
 #include "live-unwinder/deep-stack.h"
 
 enum {
-	OWN_MAX = 65536,
-	FIRST_ALLOCATED = 1 << 20
-}; /* the sample's own part lies before the others */
+	OWN_MAX = 65536, /* bytes before the parts, for the sample's own */
+	FIRST_ALLOCATED = 1 << 20,
+};
 
 void deep_stack_deinit(struct deep_stack *deep)
 {
@@ -17,7 +17,7 @@ void deep_stack_deinit(struct deep_stack *deep)
 	*deep = (struct deep_stack){ 0 };
 }
 
-static void forget(struct deep_stack *deep)
+void deep_stack_forget(struct deep_stack *deep)
 {
 	deep->n = deep->size = 0;
 }
@@ -34,7 +34,7 @@ int deep_stack_add(struct deep_stack *deep, const struct wire_stack_part *part)
 	if (part->tid != deep->tid || part->address != deep->start + deep->size ||
 	    size > DEEP_STACK_MAX - deep->size) {
 		deep->n_refused++;
-		forget(deep);
+		deep_stack_forget(deep);
 		return 0;
 	}
 	r = GROWING_LIST_RESERVE(deep->bytes, deep->n_allocated, FIRST_ALLOCATED,
@@ -68,5 +68,5 @@ void deep_stack_join(struct deep_stack *deep, struct wire_sample *sample, uint64
 	} else {
 		deep->n_refused++;
 	}
-	forget(deep);
+	deep_stack_forget(deep);
 }

@@ -27,6 +27,9 @@ void deep_stack_deinit(struct deep_stack *deep);
 /* Adds a part. 0 or -ENOMEM. */
 int deep_stack_add(struct deep_stack *deep, const struct wire_stack_part *part);
 
+/* Forgets the parts before a sample that has no stack. */
+void deep_stack_forget(struct deep_stack *deep);
+
 /*
  * Continues the stack of a sample, whose stack pointer is `sp`, by the parts before it, and forgets
  * them. The sample's blob then refers to `deep`.

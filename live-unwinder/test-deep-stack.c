@@ -117,6 +117,17 @@ static void test_a_sample_without_parts_is_left_alone(void **state)
 	assert_int_equal(deep.n_refused, 1);
 }
 
+/* They were of a sample without registers. */
+static void test_forgotten_parts_are_of_no_later_sample(void **state)
+{
+	struct wire_sample sample;
+
+	add(SP + OWN);
+	deep_stack_forget(&deep);
+	sample = join(TID, SP, 1);
+	assert_ptr_equal(sample.stack.data, own);
+}
+
 static void test_parts_have_a_limit(void **state)
 {
 	size_t n = DEEP_STACK_MAX / PART;
@@ -137,6 +148,7 @@ int main(void)
 		TEST(test_parts_with_a_gap_are_refused),
 		TEST(test_addresses_at_the_end_do_no_harm),
 		TEST(test_a_sample_without_parts_is_left_alone),
+		TEST(test_forgotten_parts_are_of_no_later_sample),
 		TEST(test_parts_have_a_limit),
 	};
 

@@ -272,8 +272,10 @@ int unwinder_handle_stack_part(struct stage *stage, void *data, const void *view
 static void continue_stack(struct live_unwinder *self, struct unwinding *unwinding,
 			   struct wire_sample *sample)
 {
-	if (sample->registers.n != self->arch->n_registers)
+	if (sample->registers.n != self->arch->n_registers) {
+		deep_stack_forget(&self->deep);
 		return;
+	}
 	deep_stack_join(&self->deep, sample, unwinding_register(unwinding, self->arch->sp));
 	if (sample->stack_cut == WIRE_stack_cut_ABSENT)
 		unwinding->stack_asked = UINT32_MAX;
