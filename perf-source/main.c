@@ -220,21 +220,13 @@ static error_t check(struct perf_source_options *options, struct argp_state *sta
 	return 0;
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+/* Options that say how often, how much and how long. */
+static error_t parse_amount(int key, const char *arg, struct argp_state *state,
+			    struct perf_source_options *options)
 {
-	struct perf_source *self = state->input;
-	struct perf_source_options *options = &self->options;
 	double number;
 
 	switch (key) {
-	case 'a':
-		options->all = true;
-		return 0;
-	case 'p':
-		if (!parse_pids(arg, options))
-			stage_usage_error(state, "-p takes process IDs separated by ',', not '%s'",
-					  arg);
-		return 0;
 	case 'F':
 		if (!parse_number(arg, 1, 1e6, "", &number))
 			stage_usage_error(
@@ -267,6 +259,31 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 					  arg);
 		options->duration = number * NANOSECONDS_A_SECOND;
 		return 0;
+	case 'm':
+		if (!parse_number(arg, 4096, 1UL << 31, "KM", &number))
+			stage_usage_error(state, "-m takes a size from 4K to 2048M, not '%s'", arg);
+		options->ring_bytes = number;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct perf_source *self = state->input;
+	struct perf_source_options *options = &self->options;
+	double number;
+
+	switch (key) {
+	case 'a':
+		options->all = true;
+		return 0;
+	case 'p':
+		if (!parse_pids(arg, options))
+			stage_usage_error(state, "-p takes process IDs separated by ',', not '%s'",
+					  arg);
+		return 0;
 	case 'e':
 		parse_events(options, arg, state);
 		return 0;
@@ -294,18 +311,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_MARKS:
 		options->marks_path = arg;
 		return 0;
-	case 'm':
-		if (!parse_number(arg, 4096, 1UL << 31, "KM", &number))
-			stage_usage_error(state, "-m takes a size from 4K to 2048M, not '%s'", arg);
-		options->ring_bytes = number;
-		return 0;
 	case ARGP_KEY_ARGS:
 		options->command = state->argv + state->next;
 		return 0;
 	case ARGP_KEY_END:
 		return check(options, state);
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return parse_amount(key, arg, state, options);
 	}
 }
 
