@@ -16,8 +16,7 @@ struct format {
 	bool is_for_terminals; /* lines of text */
 	unsigned wants;	       /* records of a stream besides stacks: enum recorder_wants */
 	bool keeps_history;    /* of a heap, the blocks alive over time */
-	bool is_of_counts; /* has the stacks of view-counts.h, even rare ones; the profile has none
-			    */
+	bool is_of_counts;     /* of view-counts.h, even rare stacks; its profile has no samples */
 	/* One is set: writes a finished recording (0 or -errno), or follows the stream. */
 	int (*write)(const struct export *export);
 	const struct stream_format *stream;

@@ -37,8 +37,7 @@ static const char *why_not_loaded(int error)
 	}
 }
 
-/* Loads the program of an event. With a `stack_limit` that is not 0 it reads stacks. 0 or -errno.
- */
+/* Loads the program of an event, which reads stacks up to a limit (0: none). 0 or -errno. */
 static int load(struct perf_source *self, struct sampled_event *event, uint64_t stack_limit)
 {
 	struct sample_program *program = &self->sample_programs[self->n_sample_programs];

@@ -69,9 +69,10 @@ int sample_program_set_output(const struct sample_program *program, uint32_t cpu
 
 void sample_program_note_read(const struct sample_program *program, uint32_t cpu, uint64_t bytes)
 {
-	uint64_t *n_read = &program->skeleton->bss->n_read[cpu];
+	uint64_t *n_read = program->skeleton->bss->n_read;
 
-	__atomic_store_n(n_read, *n_read + bytes, __ATOMIC_RELAXED);
+	if (cpu < SAMPLE_CPUS_MAX)
+		__atomic_store_n(&n_read[cpu], n_read[cpu] + bytes, __ATOMIC_RELAXED);
 }
 
 void sample_program_unload(struct sample_program *program)
