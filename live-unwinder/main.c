@@ -101,6 +101,7 @@ static const struct stage_handler handlers[] = {
 	IDENTITY_HANDLERS(offsetof(struct live_unwinder, identity)),
 	{ WIRE_RECORD_sample, unwinder_handle_sample },
 	{ WIRE_RECORD_stack_part, unwinder_handle_stack_part },
+	{ WIRE_RECORD_process_context, unwinder_handle_process_context },
 	{ WIRE_RECORD_heap_sample, unwinder_handle_heap_sample },
 	{ 0 },
 };

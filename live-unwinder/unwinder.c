@@ -15,6 +15,7 @@ static void forget_process(struct process *process, void *arg)
 	struct live_unwinder *self = arg;
 
 	engines_forget_process(&self->engines, process);
+	trace_contexts_forget(&self->trace_contexts, process->number);
 }
 
 /* 0, or -ECANCELED after an error message. */
@@ -281,6 +282,14 @@ static void continue_stack(struct live_unwinder *self, struct unwinding *unwindi
 		unwinding->stack_asked = UINT32_MAX;
 }
 
+int unwinder_handle_process_context(struct stage *stage, void *data, const void *view)
+{
+	struct live_unwinder *self = data;
+	int r = trace_contexts_publish(&self->trace_contexts, view);
+
+	return r < 0 ? r : STAGE_PASS;
+}
+
 int unwinder_handle_sample(struct stage *stage, void *data, const void *view)
 {
 	struct live_unwinder *self = data;
@@ -307,7 +316,8 @@ int unwinder_handle_sample(struct stage *stage, void *data, const void *view)
 	count_end(stage, self, &unwinding);
 	stack.end = unwinding.end;
 	stack.frames = (struct wire_frames){ self->frames, n_kernel + unwinding.n_frames };
-	return stage_put(stage, WIRE_RECORD_stack, &stack);
+	r = trace_contexts_find(&self->trace_contexts, stage, &sample, &stack.trace_context);
+	return r < 0 ? r : stage_put(stage, WIRE_RECORD_stack, &stack);
 }
 
 /* Drops the preload library's frames, which are inside the allocator's caller. */
@@ -403,6 +413,7 @@ int unwinder_finish(struct stage *stage, void *data, enum stage_stream_end end)
 	identity_count_refused(&self->identity, stage);
 	if (self->deep.n_refused)
 		*counters_get(&stage->counters, "refused", "stack-parts") = self->deep.n_refused;
+	trace_contexts_count(&self->trace_contexts, stage);
 	report_denied(stage, &self->files);
 	report_untrusted(stage, &self->files.client.trust);
 	return verify_result(stage, self, verify_finish(&self->verify, stage->end_time));
@@ -433,6 +444,7 @@ void unwinder_deinit(void *data)
 	identity_deinit(&self->identity);
 	stack_file_deinit(&self->recording);
 	deep_stack_deinit(&self->deep);
+	trace_contexts_deinit(&self->trace_contexts);
 	elf_cache_deinit(&self->files);
 	verify_deinit(&self->verify);
 	pair_map_deinit(&self->faults);

@@ -7,6 +7,7 @@
 #include "live-unwinder/deep-stack.h"
 #include "live-unwinder/engines.h"
 #include "live-unwinder/stack-file.h"
+#include "live-unwinder/trace-contexts.h"
 #include "live-unwinder/verify.h"
 
 enum {
@@ -24,6 +25,7 @@ struct live_unwinder {
 	struct elf_cache files;
 	struct stack_file recording;
 	struct deep_stack deep;
+	struct trace_contexts trace_contexts;
 	bool keeps_tables; /* use the cache on disk */
 	struct table_cache cache;
 	const char *user_rules_path; /* user rules file, or NULL */
@@ -41,6 +43,7 @@ void unwinder_init(void *data);
 int unwinder_start(struct stage *stage, void *data, struct wire_hello *hello);
 int unwinder_handle_sample(struct stage *stage, void *data, const void *view);
 int unwinder_handle_stack_part(struct stage *stage, void *data, const void *view);
+int unwinder_handle_process_context(struct stage *stage, void *data, const void *view);
 int unwinder_handle_heap_sample(struct stage *stage, void *data, const void *view);
 int unwinder_handle_image_exit(struct stage *stage, void *data, const void *view);
 int unwinder_finish(struct stage *stage, void *data, enum stage_stream_end end);

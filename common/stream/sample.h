@@ -4,7 +4,7 @@
 
 #include "common/wire/wire.h"
 
-/* Copies everything except frames and the end reason, which the caller fills in. */
+/* Copies everything except frames, end reason and trace context, which the caller fills in. */
 static inline struct wire_stack wire_stack_of_sample(const struct wire_sample *sample)
 {
 	return (struct wire_stack){

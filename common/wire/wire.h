@@ -26,18 +26,23 @@
 
 #define WIRE_MAGIC 0x7069706b63617473ULL
 #define WIRE_VERSION_MAJOR 1
-#define WIRE_VERSION_MINOR 10
+#define WIRE_VERSION_MINOR 11
 
 enum {
-	WIRE_RECORD_MAX = 256 * 1024, /* bytes of a record, header included */
-	WIRE_TYPE_MAX = 256,	      /* record ids are below this */
-	WIRE_FRAMES_MAX = 16000,      /* of a stack */
-	WIRE_KERNEL_FRAMES_MAX = 512, /* of a sample */
-	WIRE_STACK_ENDS_MAX = 32,     /* end reasons are below this */
-	WIRE_EVENTS_MAX = 32,	      /* of a stream; readers drop events of larger numbers */
-	WIRE_BUILD_ID_MAX = 64,	      /* bytes */
-	WIRE_NAME_MAX = 4096,	      /* bytes of a function's or source file's name */
-	WIRE_BLOB_PADDING = 8,	      /* at least so many zero bytes follow a blob */
+	WIRE_RECORD_MAX = 256 * 1024,	/* bytes of a record, header included */
+	WIRE_TYPE_MAX = 256,		/* record ids are below this */
+	WIRE_FRAMES_MAX = 16000,	/* of a stack */
+	WIRE_KERNEL_FRAMES_MAX = 512,	/* of a sample */
+	WIRE_STACK_ENDS_MAX = 32,	/* end reasons are below this */
+	WIRE_EVENTS_MAX = 32,		/* of a stream; readers drop events of larger numbers */
+	WIRE_BUILD_ID_MAX = 64,		/* bytes */
+	WIRE_NAME_MAX = 4096,		/* bytes of a function's or source file's name */
+	WIRE_THREAD_CONTEXT_MAX = 1024, /* OTEP 4947 advises 640 at most */
+	WIRE_PROCESS_CONTEXT_MAX = 65536,
+	WIRE_TRACE_ID_SIZE = 16,
+	WIRE_SPAN_ID_SIZE = 8,
+	WIRE_ATTRIBUTE_MAX = 255, /* bytes of a name or value, as in a thread context */
+	WIRE_BLOB_PADDING = 8,	  /* at least so many zero bytes follow a blob */
 };
 
 /* Outcomes of decoding. Never an errno: the data is at fault. */
