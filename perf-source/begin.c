@@ -315,6 +315,20 @@ static int enable(struct perf_source *self)
 	return off_cpu_begin(&self->off_cpu, begun_at);
 }
 
+static bool is_recorded(uint32_t pid, void *arg)
+{
+	const struct perf_source *self = arg;
+
+	return !self->follows || followed_has(&self->followed, pid);
+}
+
+static void prepare_contexts(struct stage *stage, struct perf_source *self)
+{
+	contexts_init(&self->contexts, stage, &self->processes, &self->context_program);
+	self->contexts.is_wanted = is_recorded;
+	self->contexts.arg = self;
+}
+
 int perf_source_begin(struct stage *stage, struct perf_source *self)
 {
 	int r;
@@ -332,6 +346,7 @@ int perf_source_begin(struct stage *stage, struct perf_source *self)
 			"neither names nor mappings (use unshare --mount-proc)");
 	}
 	self->merge.last_time = self->start_time;
+	prepare_contexts(stage, self);
 	r = prepare_waits(stage, self);
 	if (r == 0)
 		r = prepare_scheduler(stage, self);

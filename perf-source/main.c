@@ -9,7 +9,15 @@
 #include "perf-source/perf-source.h"
 #include "perf-source/perf/sample-filter.h"
 
-enum { KEY_OFF_CPU = 0x100, KEY_COUNTERS, KEY_MARKS, KEY_FILTER, KEY_SCHEDULER, KEY_STACK_LIMIT };
+enum {
+	KEY_OFF_CPU = 0x100,
+	KEY_COUNTERS,
+	KEY_MARKS,
+	KEY_FILTER,
+	KEY_SCHEDULER,
+	KEY_STACK_LIMIT,
+	KEY_NO_CONTEXTS
+};
 enum { DEFAULT_RATE = 999, PIDS_MAX = 4096, DEFAULT_COUNTERS_MS = 500 };
 
 static const struct argp_option option_table[] = {
@@ -26,6 +34,9 @@ static const struct argp_option option_table[] = {
 	{ "stack-limit", KEY_STACK_LIMIT, "BYTES", 0,
 	  "Read deeper stacks up to BYTES, by a BPF program (default 8M; with -s no more than that; "
 	  "0: never; suffixes K, M)",
+	  0 },
+	{ "no-contexts", KEY_NO_CONTEXTS, NULL, 0,
+	  "Do not record the trace contexts that programs publish (default: with BPF, those of all)",
 	  0 },
 	{ "duration", 'd', "SECONDS", 0,
 	  "Stop recording after SECONDS; fractions are allowed (default: no limit)", 0 },
@@ -251,6 +262,9 @@ static error_t parse_amount(int key, const char *arg, struct argp_state *state,
 				"--stack-limit takes a number of bytes, at most 64M, not '%s'",
 				arg);
 		options->stack_limit = number;
+		return 0;
+	case KEY_NO_CONTEXTS:
+		options->no_contexts = true;
 		return 0;
 	case 'd':
 		if (!parse_real(arg, 1e-3, 1e9, "", &number))

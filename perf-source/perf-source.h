@@ -8,8 +8,10 @@
 #include "common/source/processes.h"
 #include "common/source/register-writers.h"
 #include "common/stage/stage.h"
+#include "perf-source/bpf/context-program.h"
 #include "perf-source/bpf/sample-program.h"
 #include "perf-source/bpf/switch-program.h"
+#include "perf-source/context/contexts.h"
 #include "perf-source/followed.h"
 #include "perf-source/gauges/gauges.h"
 #include "perf-source/hotplug.h"
@@ -21,7 +23,7 @@
 #include "perf-source/perf/event-set.h"
 #include "perf-source/perf/gaps.h"
 #include "perf-source/perf/merge.h"
-#include "perf-source/perf/stack-parts.h"
+#include "perf-source/perf/sample-parts.h"
 
 struct perf_source_options {
 	struct sampled_event events[SAMPLED_EVENTS_MAX];
@@ -36,6 +38,7 @@ struct perf_source_options {
 	const char *marks_path; /* NULL: no marks */
 	bool has_waits;
 	bool has_scheduler;
+	bool no_contexts;
 	uint64_t counter_interval; /* nanoseconds; 0: no counters */
 	uint64_t least_wait;	   /* nanoseconds; 0: a threshold that rises with many waits */
 	bool all;
@@ -56,15 +59,17 @@ struct perf_source {
 	struct event_set event_set;
 	struct sample_program sample_programs[SAMPLED_EVENTS_MAX]; /* of counters */
 	size_t n_sample_programs;
-	struct stack_parts *stack_parts; /* of each CPU */
-	bool has_read_parts;		 /* since the rings were last waited for */
-	size_t parts_room;		 /* bytes of parts that a ring may hold */
+	struct sample_parts *sample_parts; /* of each CPU */
+	bool has_deep_stacks;		   /* since the rings were last waited for */
+	size_t parts_room;		   /* bytes of parts that a ring may hold */
 	struct merge merge;
 	struct gaps gaps; /* of the side-band rings */
 	struct coming coming;
 	struct register_writers register_writers;
 	struct images images;
 	struct processes processes;
+	struct context_program context_program;
+	struct contexts contexts;
 	struct off_cpu off_cpu;
 	struct switch_program switch_program; /* if event_set.setup.has_switch_program */
 	struct scheduler *scheduler;	      /* owned; NULL: without --scheduler */

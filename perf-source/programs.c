@@ -37,8 +37,12 @@ static const char *why_not_loaded(int error)
 	}
 }
 
-/* Loads the program of an event, which reads stacks up to a limit (0: none). 0 or -errno. */
-static int load(struct perf_source *self, struct sampled_event *event, uint64_t stack_limit)
+/*
+ * Loads the program of an event, which reads stacks up to a limit (0: none), and contexts if their
+ * program is given. 0 or -errno.
+ */
+static int load(struct perf_source *self, struct sampled_event *event, uint64_t stack_limit,
+		const struct context_program *contexts)
 {
 	struct sample_program *program = &self->sample_programs[self->n_sample_programs];
 	struct sample_filter filter = { 0 };
@@ -46,8 +50,9 @@ static int load(struct perf_source *self, struct sampled_event *event, uint64_t 
 	struct sample_settings settings = {
 		.terms = filter.terms,
 		.follow = &self->followed.program,
+		.contexts = contexts,
 		.first = self->n_sample_programs ? self->sample_programs : NULL,
-		.stack_copied = copied < STACK_PART_MAX ? copied : STACK_PART_MAX,
+		.stack_copied = copied < SAMPLE_PART_MAX ? copied : SAMPLE_PART_MAX,
 		.stack_limit = stack_limit,
 	};
 	int r = event->filter ? sample_filter_parse(event->filter, &filter, NULL) : 0;
@@ -76,7 +81,7 @@ static int load_filters(struct stage *stage, struct perf_source *self)
 	for (size_t i = 0; i < setup->n_events && r == 0; i++)
 		if (!sampled_event_is_tracepoint(&setup->events[i]) &&
 		    (setup->events[i].filter || follows))
-			r = load(self, &setup->events[i], 0);
+			r = load(self, &setup->events[i], 0, NULL);
 	if (r == 0)
 		return 0;
 	stage_error(stage, "could not use --filter: %s", why_not_loaded(r));
@@ -84,25 +89,32 @@ static int load_filters(struct stage *stage, struct perf_source *self)
 }
 
 /* All users of a tracepoint share its programs, so it gets none. */
-static bool may_read_stacks(const struct perf_source *self)
+static bool may_read_memory(const struct perf_source *self)
 {
 	const struct event_setup *setup = &self->event_set.setup;
 
 	for (size_t i = 0; i < setup->n_events; i++)
 		if (sampled_event_is_tracepoint(&setup->events[i]))
 			return false;
-	return self->options.stack_limit > self->options.stack_size &&
-	       (self->options.all || self->follows) && user_memory_is_safe();
+	return (self->options.all || self->follows) && user_memory_is_safe();
 }
 
-/* The same programs, which read deep stacks as well; false: the kernel does not allow it. */
-static bool load_stack_readers(struct perf_source *self)
+/*
+ * The same programs, which read memory as well: deep stacks and, if their program is loaded,
+ * contexts. False: there is nothing to read, or the kernel does not allow it.
+ */
+static bool load_readers(struct perf_source *self)
 {
 	struct event_setup *setup = &self->event_set.setup;
-	int r = may_read_stacks(self) ? 0 : -EOPNOTSUPP;
+	const struct context_program *contexts = &self->context_program;
+	uint64_t limit = self->options.stack_limit > self->options.stack_size
+				 ? self->options.stack_limit
+				 : 0;
+	bool reads = limit || context_program_is_loaded(contexts);
+	int r = reads && may_read_memory(self) ? 0 : -EOPNOTSUPP;
 
 	for (size_t i = 0; i < setup->n_events && r == 0; i++)
-		r = load(self, &setup->events[i], self->options.stack_limit);
+		r = load(self, &setup->events[i], limit, contexts);
 	if (r < 0)
 		unload(self);
 	return r == 0;
@@ -110,8 +122,12 @@ static bool load_stack_readers(struct perf_source *self)
 
 int programs_load(struct stage *stage, struct perf_source *self)
 {
-	self->event_set.setup.has_stack_parts = load_stack_readers(self);
-	return self->event_set.setup.has_stack_parts ? 0 : load_filters(stage, self);
+	/* Its map is written to while the recording is on: earlier kernels want CAP_BPF for that.
+	 */
+	if (!self->options.no_contexts && may_read_memory(self) && event_kernel_reports_lost())
+		context_program_init(&self->context_program);
+	self->event_set.setup.has_sample_parts = load_readers(self);
+	return self->event_set.setup.has_sample_parts ? 0 : load_filters(stage, self);
 }
 
 /*
@@ -148,7 +164,7 @@ void programs_note_look(struct perf_source *self, uint64_t took_ns)
 
 	if (took_ns > SLOW_LOOK_NS || !self->parts_room)
 		self->parts_room = ring / PARTS_SHARE_LEAST;
-	else if (self->has_read_parts && self->parts_room < ring / PARTS_SHARE_MOST)
+	else if (self->has_deep_stacks && self->parts_room < ring / PARTS_SHARE_MOST)
 		self->parts_room += ring / PARTS_STEP;
 	for (size_t i = 0; i < self->n_sample_programs; i++)
 		sample_program_set_room(&self->sample_programs[i], self->parts_room);
@@ -160,15 +176,15 @@ int programs_set_outputs(struct perf_source *self)
 	struct event_set *events = &self->event_set;
 	int r = 0;
 
-	self->stack_parts = calloc(events->n_cpus, sizeof(*self->stack_parts));
-	if (!self->stack_parts)
+	self->sample_parts = calloc(events->n_cpus, sizeof(*self->sample_parts));
+	if (!self->sample_parts)
 		return -ENOMEM;
-	if (events->setup.has_stack_parts)
-		r = event_set_add_stack_parts(events);
+	if (events->setup.has_sample_parts)
+		r = event_set_add_sample_parts(events);
 	for (size_t i = 0; i < events->n_events && r == 0; i++) {
 		const struct recorded_event *event = &events->events[i];
 
-		if (event->kind != RING_SAMPLES || event->number != STACK_PARTS)
+		if (event->kind != RING_SAMPLES || event->number != SAMPLE_PARTS)
 			continue;
 		merge_expect_parts(&self->merge, RING_SAMPLES * events->n_cpus + event->cpu,
 				   event->id);

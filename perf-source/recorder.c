@@ -39,47 +39,56 @@ static void lose_registers(struct stage *stage, struct perf_record_sample *sampl
 }
 
 /* The parts that wait in the ring of a record of RING_SAMPLES. */
-static struct stack_parts *stack_parts_of(struct perf_source *self,
-					  const struct merge_record *record)
+static struct sample_parts *sample_parts_of(struct perf_source *self,
+					    const struct merge_record *record)
 {
-	return &self->stack_parts[record->ring % self->event_set.n_cpus];
+	return &self->sample_parts[record->ring % self->event_set.n_cpus];
 }
 
 /* What was emitted, or lost, before this record is of no later sample. */
 static void clear_parts(struct perf_source *self, const struct merge_record *record)
 {
-	stack_parts_clear(stack_parts_of(self, record), &self->event_set.rings[record->ring]);
+	sample_parts_clear(sample_parts_of(self, record), &self->event_set.rings[record->ring]);
 }
 
 static int take_part(struct perf_source *self, const struct merge_record *record)
 {
 	const struct perf_record_raw *raw = (const void *)record->header;
+	struct sample_parts *parts = sample_parts_of(self, record);
+	int r;
 
-	self->has_read_parts = true;
 	for (size_t i = 0; i < self->n_sample_programs; i++)
 		sample_program_note_read(&self->sample_programs[i], raw->cpu, raw->header.size);
-	return stack_parts_take(stack_parts_of(self, record), &self->event_set.rings[record->ring],
-				raw);
+	r = sample_parts_take(parts, &self->event_set.rings[record->ring], raw);
+	self->has_deep_stacks |= parts->n > 0;
+	return r;
 }
 
 /* The parts that continue a sample's stack; NULL: none. */
-static const struct stack_parts *find_parts(struct stage *stage, struct perf_source *self,
-					    const struct merge_record *record,
-					    const struct perf_record_sample *sample)
+static const struct sample_parts *find_parts(struct stage *stage, const struct sample_parts *parts,
+					     const struct perf_record_sample *sample, uint64_t sp)
 {
-	const struct stack_parts *parts = stack_parts_of(self, record);
-	const struct arch *arch = arch_host();
-
 	if (!parts->cut)
 		return NULL;
 	++*counters_get(&stage->counters, "deep-stacks",
 			wire_name_text(&wire_names_stack_cut, parts->cut));
-	if (sample->n_registers &&
-	    stack_parts_are_of(parts, sample->tid, arch_sampled(arch, sample->registers, arch->sp),
-			       sample->stack_size))
+	if (sample->n_registers && sample_parts_are_of(parts, sample->tid, sp, sample->stack_size))
 		return parts;
 	++*counters_get(&stage->counters, "deep-stacks", "not-continued");
 	return NULL;
+}
+
+/* The context of a sample's thread; NULL: none. */
+static const struct sample_part *find_context(struct stage *stage, const struct sample_parts *parts,
+					      const struct perf_record_sample *sample, uint64_t sp)
+{
+	const struct sample_part *context =
+		sample->n_registers ? sample_parts_context(parts, sample->tid, sp) : NULL;
+
+	if (context)
+		++*counters_get(&stage->counters, "thread-contexts",
+				wire_name_text(&wire_names_context_state, context->end));
+	return context;
 }
 
 /* Takes a sample of a sampling event. */
@@ -87,10 +96,14 @@ static int put_sample(struct stage *stage, struct perf_source *self,
 		      const struct merge_record *record, const struct perf_record_sample *sample,
 		      uint32_t event)
 {
+	const struct sample_parts *parts = sample_parts_of(self, record);
+	const struct arch *arch = arch_host();
+	uint64_t sp = sample->n_registers ? arch_sampled(arch, sample->registers, arch->sp) : 0;
 	const struct sample_of_event of = {
 		.event = event,
 		.weight = sample->period,
-		.parts = find_parts(stage, self, record, sample),
+		.context = find_context(stage, parts, sample, sp),
+		.parts = find_parts(stage, parts, sample, sp),
 	};
 	int r;
 
@@ -357,12 +370,14 @@ static int record(struct stage *stage, struct perf_source *self, struct ring_pol
 	while (r == 0 && goes_on && !stage_should_stop()) {
 		uint64_t looked = clock_now(CLOCK_MONOTONIC);
 
-		self->has_read_parts = false;
+		self->has_deep_stacks = false;
 		r = drain(stage, self, look(self));
 		programs_note_look(self, clock_now(CLOCK_MONOTONIC) - looked);
-		polled->has_deep_stacks = self->has_read_parts;
+		polled->is_busy = self->has_deep_stacks || contexts_are_coming(&self->contexts);
 		if (r == 0)
 			r = images_take_states(&self->images);
+		if (r == 0 && !self->options.no_contexts)
+			r = contexts_attend(&self->contexts, self->merge.last_time);
 		if (r == 0)
 			r = check_images(self);
 		if (r == 0)
@@ -473,6 +488,8 @@ void perf_source_deinit(void *data)
 	gauges_deinit(&self->gauges);
 	marks_deinit(&self->marks);
 	scheduler_free(self->scheduler);
+	contexts_deinit(&self->contexts);
+	context_program_deinit(&self->context_program);
 	off_cpu_deinit(&self->off_cpu);
 	switch_program_deinit(&self->switch_program);
 	followed_deinit(&self->followed);
@@ -482,9 +499,9 @@ void perf_source_deinit(void *data)
 	images_deinit(&self->images);
 	coming_deinit(&self->coming);
 	gaps_deinit(&self->gaps);
-	for (size_t i = 0; self->stack_parts && i < self->event_set.n_cpus; i++)
-		stack_parts_deinit(&self->stack_parts[i]);
-	free(self->stack_parts);
+	for (size_t i = 0; self->sample_parts && i < self->event_set.n_cpus; i++)
+		sample_parts_deinit(&self->sample_parts[i]);
+	free(self->sample_parts);
 	merge_deinit(&self->merge);
 	event_set_deinit(&self->event_set);
 	for (size_t i = 0; i < self->n_sample_programs; i++)

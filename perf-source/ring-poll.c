@@ -8,7 +8,7 @@
 
 enum {
 	WAIT_MS = 250,	   /* at most: rings of quiet CPUs never reach their watermark */
-	DEEP_WAIT_MS = 10, /* the same while deep stacks come: they may fill their share before */
+	BUSY_WAIT_MS = 10, /* the same while deep stacks come, which may fill their share before */
 	NEWS_WAIT_MS = 20, /* for more news, and until it is old enough (merge.h) */
 	NO_NEWS_WAIT_MS = 50, /* the same after a wake-up without news */
 	FILLED_PART = 4,      /* a side-band ring that is a 4th full is read at once */
@@ -110,8 +110,8 @@ static bool has_process_left(const struct ring_poll *polled)
 bool ring_poll_wait(struct ring_poll *polled)
 {
 	uint64_t now = clock_now(CLOCK_MONOTONIC),
-		 until = now + (polled->has_deep_stacks ? DEEP_WAIT_MS : WAIT_MS) *
-				       NANOSECONDS_A_MILLISECOND;
+		 until = now +
+			 (polled->is_busy ? BUSY_WAIT_MS : WAIT_MS) * NANOSECONDS_A_MILLISECOND;
 	int news_wait_ms = NEWS_WAIT_MS;
 
 	/* Records younger than the merge slack were skipped: they are looked at again. */

@@ -40,6 +40,8 @@ void perf_source_count(struct stage *stage, struct perf_source *self)
 		    sample_program_count_skipped(&self->sample_programs[i]));
 	add_some(stage, "refused", "processes",
 		 self->followed.n_refused + follow_program_count_refused(&self->followed.program));
+	if (self->contexts.stage)
+		contexts_count(&self->contexts);
 	add_some(stage, "refused", "marks", self->marks.n_refused);
 	processes_warn_of_refused(&self->processes);
 	add(stage, "events", "late", self->merge.n_late);

@@ -28,6 +28,7 @@ enum {
 	KEY_MARKS,
 	KEY_FILTER,
 	KEY_STACK_LIMIT,
+	KEY_NO_CONTEXTS,
 	KEY_SCHEDULER,
 	KEY_VIEW,
 };
@@ -143,6 +144,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_SCHEDULER:
 		add(recording, SOURCE, "--scheduler");
 		return 0;
+	case KEY_NO_CONTEXTS:
+		add(recording, SOURCE, "--no-contexts");
+		return 0;
 	case KEY_SANDBOX:
 		stage_sandbox_mode(arg, state); /* checked here: one error, not one per stage */
 		pass_on_sandbox(recording, arg);
@@ -191,7 +195,10 @@ static const struct argp_option options[] = {
 	  "Maximum stack bytes copied per sample (default 65528, or 32768 if ring buffers are small)",
 	  1 },
 	{ "stack-limit", KEY_STACK_LIMIT, "BYTES", 0,
-	  "Read deeper stacks up to BYTES (default 8M, or with -s no more than that; 0: never)", 1 },
+	  "Read deeper stacks up to BYTES (default 8M, or with -s no more than that; 0: never)",
+	  1 },
+	{ "no-contexts", KEY_NO_CONTEXTS, NULL, 0,
+	  "Do not record the trace contexts that programs publish", 1 },
 	{ "event", 'e', "EVENT[,EVENT]", 0,
 	  "Events to sample: cycles, cpu-clock, …, a tracepoint GROUP:NAME or a function uprobe:FILE:SYMBOL "
 	  "(default cycles, or cpu-clock if the machine has no cycle counter)",

@@ -377,6 +377,22 @@ int processes_discover(struct processes *processes, uint32_t pid, enum wire_orig
 	return r;
 }
 
+int processes_each(const struct processes *processes, uint64_t since,
+		   int (*each)(uint32_t pid, void *arg), void *arg)
+{
+	struct tracked_process *process, *next;
+	int r = 0;
+
+	HASH_ITER(hh, processes->by_pid, process, next)
+	{
+		if (process->began >= since)
+			r = each(process->pid, arg);
+		if (r < 0)
+			break;
+	}
+	return r < 0 ? r : 0;
+}
+
 const struct mapping_table *processes_mappings(const struct processes *processes, uint32_t pid)
 {
 	const struct tracked_process *process = processes_find(processes, pid);

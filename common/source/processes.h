@@ -132,6 +132,13 @@ int processes_read_again(struct processes *processes, uint32_t pid, uint64_t tim
 /* The known mappings of a process, valid until the next call; NULL: no such process. */
 const struct mapping_table *processes_mappings(const struct processes *processes, uint32_t pid);
 
+/*
+ * Calls `each` for every known process that began at `since` or later (0: all) until it returns
+ * < 0; returns that, or 0.
+ */
+int processes_each(const struct processes *processes, uint64_t since,
+		   int (*each)(uint32_t pid, void *arg), void *arg);
+
 /* Emits the name of a thread of a known process. */
 int processes_name_thread(struct processes *processes, uint32_t pid, uint32_t tid, const char *name,
 			  uint64_t time);

@@ -13,9 +13,9 @@
 /* First duplicates each above the final ones, so that none is overwritten before its turn. */
 static bool place(const int *fds, size_t n)
 {
-	int lifted[8];
+	int lifted[HELPER_PROCESS_FDS_MAX];
 
-	if (n > sizeof(lifted) / sizeof(*lifted))
+	if (n > HELPER_PROCESS_FDS_MAX)
 		return false;
 	for (size_t i = 0; i < n; i++)
 		lifted[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, HELPER_PROCESS_FD + n);

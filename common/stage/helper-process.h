@@ -8,7 +8,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { HELPER_PROCESS_FD = 3 }; /* the first of its descriptors */
+enum {
+	HELPER_PROCESS_FD = 3, /* the first of its descriptors */
+	HELPER_PROCESS_FDS_MAX = 256,
+};
 
 /*
  * Call it first in the child. `fds` become 3, 4, …; standard input and output become /dev/null (the

@@ -46,7 +46,8 @@ struct task_struct {
 
 /* What follows ___ is no part of the kernel's name: user space has another struct pt_regs. */
 struct pt_regs___kernel {
-	long orig_ax; /* x86-64: not negative in a system call */
+	uint64_t di, si, dx, r8; /* x86-64: arguments of a system call */
+	long orig_ax;		 /* x86-64: not negative in a system call */
 	uint64_t sp;
 };
 

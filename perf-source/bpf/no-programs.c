@@ -2,9 +2,41 @@
 /* Stands for all BPF programs in a build without them: none can be loaded. */
 #include <errno.h>
 
+#include "perf-source/bpf/context-program.h"
 #include "perf-source/bpf/follow-program.h"
 #include "perf-source/bpf/sample-program.h"
 #include "perf-source/bpf/switch-program.h"
+
+int context_program_init(struct context_program *program)
+{
+	*program = (struct context_program){ 0 };
+	return -ENOSYS;
+}
+
+void context_program_deinit(struct context_program *program)
+{
+}
+
+int context_program_expect(const struct context_program *program, uint32_t pid)
+{
+	return -ENOSYS;
+}
+
+int context_program_set(const struct context_program *program, uint32_t pid,
+			const struct context_place *place)
+{
+	return -ENOSYS;
+}
+
+bool context_program_take(struct context_program *program, uint32_t *ret_pid, uint64_t *ret_address)
+{
+	return false;
+}
+
+uint64_t context_program_count_refused(const struct context_program *program)
+{
+	return 0;
+}
 
 int follow_program_init(struct follow_program *program)
 {

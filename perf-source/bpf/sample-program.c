@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "perf-source/bpf/context.skel.h"
 #include "perf-source/bpf/follow.skel.h"
 #include "perf-source/bpf/sample-program.h"
 #include "perf-source/bpf/sample.skel.h"
@@ -17,19 +18,30 @@ static int set_followed(struct sample_bpf *skeleton, const struct follow_program
 	return bpf_map__reuse_fd(map, bpf_map__fd(follow->skeleton->maps.followed));
 }
 
-/* All programs write to one ring of a CPU, and so have one account of it. 0 or -errno. */
-static int set_stacks(struct sample_bpf *skeleton, const struct sample_settings *settings)
+/* The places of contexts, or an empty map that the program never looks at. */
+static int set_contexts(struct sample_bpf *skeleton, const struct context_program *contexts)
 {
-	struct bpf_map *readers = skeleton->maps.stack_readers;
+	struct bpf_map *map = skeleton->maps.context_places;
+
+	if (!contexts || !context_program_is_loaded(contexts))
+		return bpf_map__set_max_entries(map, 1);
+	skeleton->rodata->reads_contexts = true;
+	return bpf_map__reuse_fd(map, bpf_map__fd(contexts->skeleton->maps.context_places));
+}
+
+/* All programs write to one ring of a CPU, and so have one account of it. 0 or -errno. */
+static int set_memory(struct sample_bpf *skeleton, const struct sample_settings *settings)
+{
+	struct bpf_map *readers = skeleton->maps.readers;
 	int n_cpus = libbpf_num_possible_cpus();
 
-	if (!settings->stack_limit)
+	if (!settings->stack_limit && !skeleton->rodata->reads_contexts)
 		return 0;
 	skeleton->rodata->stack_copied = settings->stack_copied;
 	skeleton->rodata->stack_limit = settings->stack_limit;
 	if (settings->first)
-		return bpf_map__reuse_fd(
-			readers, bpf_map__fd(settings->first->skeleton->maps.stack_readers));
+		return bpf_map__reuse_fd(readers,
+					 bpf_map__fd(settings->first->skeleton->maps.readers));
 	return n_cpus < 0 ? n_cpus : bpf_map__set_max_entries(readers, n_cpus);
 }
 
@@ -46,7 +58,9 @@ int sample_program_load(struct sample_program *program, const struct sample_sett
 	skeleton->rodata->n_terms = settings->n;
 	r = set_followed(skeleton, settings->follow);
 	if (r == 0)
-		r = set_stacks(skeleton, settings);
+		r = set_contexts(skeleton, settings->contexts);
+	if (r == 0)
+		r = set_memory(skeleton, settings);
 	if (r == 0)
 		r = sample_bpf__load(skeleton);
 	if (r < 0)
@@ -63,7 +77,7 @@ int sample_program_set_output(const struct sample_program *program, uint32_t cpu
 {
 	if (cpu >= SAMPLE_CPUS_MAX)
 		return -E2BIG;
-	return bpf_map__update_elem(program->skeleton->maps.stack_parts, &cpu, sizeof(cpu), &event,
+	return bpf_map__update_elem(program->skeleton->maps.sample_parts, &cpu, sizeof(cpu), &event,
 				    sizeof(event), 0);
 }
 

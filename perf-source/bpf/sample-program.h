@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "perf-source/bpf/context-program.h"
 #include "perf-source/bpf/follow-program.h"
 #include "perf-source/bpf/sample-terms.h"
 
@@ -15,16 +16,17 @@ struct sample_program {
 struct sample_settings {
 	const struct sample_term *terms; /* what samples must be of */
 	size_t n;
-	const struct follow_program *follow; /* if loaded: only those of processes in its set */
-	const struct sample_program *first;  /* whose limits on parts are shared; NULL: none */
-	uint32_t stack_copied;		     /* bytes of a stack that perf copies */
+	const struct follow_program *follow;	/* if loaded: only those of processes in its set */
+	const struct context_program *contexts; /* if loaded: contexts are emitted; may be NULL */
+	const struct sample_program *first;	/* whose limits on parts are shared; NULL: none */
+	uint32_t stack_copied;			/* bytes of a stack that perf copies */
 	uint64_t stack_limit; /* bytes above the stack pointer up to which parts are emitted */
 };
 
 /*
  * Loads a program that drops, and counts, samples for which the terms do not hold. Those of
  * processes that are not followed are dropped without being counted. With a stack_limit that is not
- * 0 it emits parts of deep stacks (stack-part.h). 0 or -errno, with nothing loaded: -EPERM: it
+ * 0 it emits parts of deep stacks (sample-part.h). 0 or -errno, with nothing loaded: -EPERM: it
  * takes CAP_BPF and CAP_PERFMON; -ENOSYS: built without BPF; others: the kernel rejects it.
  */
 int sample_program_load(struct sample_program *program, const struct sample_settings *settings);

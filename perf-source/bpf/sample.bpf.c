@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Runs at a sampling event. Decides whether the event takes a sample: the kernel drops it if the
- * result is 0. Reads what lies deeper in the stack than perf copies, and emits it in parts; then
- * perf copies registers and stack, in the same interrupt.
+ * result is 0. Reads the thread's context, and what lies deeper in the stack than perf copies, and
+ * emits it in parts; then perf copies registers and stack, in the same interrupt.
  */
 #include "perf-source/bpf/kernel-types.h"
 
 #include "common/wire/wire.h"
 #include "perf-source/bpf/followed-set.h"
+#include "perf-source/bpf/read-context.h"
+#include "perf-source/bpf/sample-part.h"
 #include "perf-source/bpf/sample-terms.h"
-#include "perf-source/bpf/stack-part.h"
 
 char gpl[] SEC("license") = "GPL";
 
@@ -30,6 +31,7 @@ const volatile uint32_t n_terms;
 const volatile bool follows; /* else all processes count */
 /* perf copies the first bytes of a stack; parts follow, up to the limit. 0: none. */
 const volatile uint64_t stack_copied, stack_limit;
+const volatile bool reads_contexts;
 
 uint64_t n_skipped;
 
@@ -37,19 +39,20 @@ uint64_t n_skipped;
 uint64_t ring_bytes_max, n_read[SAMPLE_CPUS_MAX];
 
 struct followed_set followed SEC(".maps");
+struct context_places context_places SEC(".maps");
 
 /* An event of ours of each CPU. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
 	__type(key, uint32_t);
 	__type(value, int);
-} stack_parts SEC(".maps");
+} sample_parts SEC(".maps");
 
-struct stack_reader {
-	uint64_t window_since, window_ns; /* time that reading took since then */
+struct reader {
+	uint64_t window_since, window_ns; /* time that reading stacks took since then */
 	uint64_t n_written;		  /* bytes of parts in the ring, those read included */
-	struct stack_part part;
-	char bytes[STACK_PART_MAX]; /* of `part` */
+	struct sample_part part;
+	char bytes[SAMPLE_PART_MAX]; /* of `part` */
 };
 
 /* An item for each CPU that may be there. (The kernel's own kind of that has 32 KiB an item.) */
@@ -57,8 +60,8 @@ struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, uint32_t);
-	__type(value, struct stack_reader);
-} stack_readers SEC(".maps");
+	__type(value, struct reader);
+} readers SEC(".maps");
 
 static __always_inline bool has_comm(const volatile struct sample_term *term)
 {
@@ -149,7 +152,7 @@ static __always_inline uint64_t end_of_deep_stack(struct task_struct *task, uint
 }
 
 /* Whether there is time left to read another part; `now` becomes the time. */
-static __always_inline bool is_affordable(struct stack_reader *reader, uint64_t *now)
+static __always_inline bool is_affordable(struct reader *reader, uint64_t *now)
 {
 	*now = bpf_ktime_get_ns();
 	if (*now - reader->window_since > NANOSECONDS_A_WINDOW) {
@@ -161,32 +164,33 @@ static __always_inline bool is_affordable(struct stack_reader *reader, uint64_t 
 
 struct walk {
 	struct bpf_perf_event_data *context;
-	struct stack_reader *reader;
+	struct reader *reader;
 	uint64_t n_read; /* of this CPU */
 	uint64_t end;
 	uint32_t cut;  /* why it ends there */
 	uint32_t step; /* bytes of a part */
 };
 
-static __always_inline long put_part(struct walk *walk, uint64_t size)
+/* Emits reader->part with `size` of reader->bytes. */
+static __always_inline long put_part(struct bpf_perf_event_data *context, struct reader *reader,
+				     uint64_t size)
 {
 	barrier_var(size);
-	if (size > STACK_PART_MAX)
+	if (size > SAMPLE_PART_MAX)
 		return -1;
-	walk->reader->part.size = size;
-	if (bpf_perf_event_output(walk->context, &stack_parts, BPF_F_CURRENT_CPU,
-				  &walk->reader->part, sizeof(walk->reader->part) + size))
+	reader->part.size = size;
+	if (bpf_perf_event_output(context, &sample_parts, BPF_F_CURRENT_CPU, &reader->part,
+				  sizeof(reader->part) + size))
 		return -1;
-	walk->reader->n_written +=
-		(RECORD_OVERHEAD + sizeof(walk->reader->part) + size + WORD - 1) & -WORD;
+	reader->n_written += (RECORD_OVERHEAD + sizeof(reader->part) + size + WORD - 1) & -WORD;
 	return 0;
 }
 
 /* Ends the parts. If not even this fits, the kernel reports a loss. */
 static __always_inline long put_cut(struct walk *walk, uint32_t cut)
 {
-	walk->reader->part.cut = cut;
-	put_part(walk, 0);
+	walk->reader->part.end = cut;
+	put_part(walk->context, walk->reader, 0);
 	return 1;
 }
 
@@ -194,14 +198,14 @@ static __always_inline long put_cut(struct walk *walk, uint32_t cut)
 static long read_part(uint32_t i, void *arg)
 {
 	struct walk *walk = arg;
-	struct stack_reader *reader = walk->reader;
+	struct reader *reader = walk->reader;
 	uint64_t address = reader->part.address, left = walk->end - address, begun;
 	uint64_t size = walk->step - (address & (PAGE - 1)); /* up to the end of a page */
 
 	if (size > left)
 		size = left;
 	barrier_var(size); /* the verifier must see the value itself compared */
-	if (size > STACK_PART_MAX)
+	if (size > SAMPLE_PART_MAX)
 		return 1;
 	if (!is_affordable(reader, &begun))
 		return put_cut(walk, WIRE_stack_cut_BUDGET);
@@ -213,36 +217,62 @@ static long read_part(uint32_t i, void *arg)
 		walk->step = PAGE; /* one of its pages is absent: which one? */
 		return 0;
 	}
-	reader->part.cut = size == left ? walk->cut : 0;
-	if (put_part(walk, size))
+	reader->part.end = size == left ? walk->cut : 0;
+	if (put_part(walk->context, reader, size))
 		return put_cut(walk, WIRE_stack_cut_ROOM);
 	reader->part.address += size;
 	reader->window_ns += bpf_ktime_get_ns() - begun;
 	return size == left;
 }
 
-static __always_inline void read_deep_stack(struct bpf_perf_event_data *context)
+static __always_inline void read_deep_stack(struct bpf_perf_event_data *context,
+					    struct task_struct *task, struct reader *reader,
+					    uint64_t sp)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct walk walk = { context, .cut = WIRE_stack_cut_END, .step = STACK_PART_MAX };
+	struct walk walk = { context, reader, .cut = WIRE_stack_cut_END, .step = SAMPLE_PART_MAX };
 	uint32_t cpu = bpf_get_smp_processor_id();
-	uint64_t sp;
 
-	if (!task->mm) /* a kernel thread */
-		return;
-	sp = user_stack_pointer(context, task);
 	walk.end = end_of_deep_stack(task, sp);
-	walk.reader = bpf_map_lookup_elem(&stack_readers, &cpu);
-	if (!walk.end || !walk.reader || cpu >= SAMPLE_CPUS_MAX)
+	if (!walk.end || cpu >= SAMPLE_CPUS_MAX)
 		return;
 	walk.n_read = n_read[cpu];
 	if (walk.end - sp > stack_limit) {
 		walk.end = sp + stack_limit;
 		walk.cut = WIRE_stack_cut_LIMIT;
 	}
-	walk.reader->part.sp = sp;
-	walk.reader->part.address = sp + stack_copied;
+	reader->part.kind = SAMPLE_PART_STACK;
+	reader->part.address = sp + stack_copied;
 	bpf_loop(stack_limit / PAGE + PARTS_OF_NO_USE, read_part, &walk, 0);
+}
+
+/* The room of a context is within the share of rings that samples have. */
+static __always_inline void put_context(struct bpf_perf_event_data *context,
+					struct task_struct *task, struct reader *reader)
+{
+	uint64_t size;
+	uint32_t state = read_context(&context_places, task, reader->bytes, &size);
+
+	if (!state)
+		return;
+	reader->part.kind = SAMPLE_PART_CONTEXT;
+	reader->part.address = 0;
+	reader->part.end = state;
+	put_part(context, reader, size);
+}
+
+static __always_inline void read_memory(struct bpf_perf_event_data *context)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	uint32_t cpu = bpf_get_smp_processor_id();
+	struct reader *reader = bpf_map_lookup_elem(&readers, &cpu);
+
+	if (!task->mm || !reader) /* a kernel thread */
+		return;
+	reader->part.sp = user_stack_pointer(context, task);
+	if (reads_contexts)
+		put_context(context, task, reader);
+	if (stack_limit)
+		read_deep_stack(context, task, reader, reader->part.sp);
 }
 
 SEC("perf_event")
@@ -254,7 +284,7 @@ int at_sample(struct bpf_perf_event_data *context)
 		__sync_fetch_and_add(&n_skipped, 1);
 		return 0;
 	}
-	if (stack_limit)
-		read_deep_stack(context);
+	if (reads_contexts || stack_limit)
+		read_memory(context);
 	return 1;
 }

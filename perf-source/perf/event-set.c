@@ -220,11 +220,11 @@ int event_set_add_switches(struct event_set *event_set)
 	return add_to_rings(event_set, event, event_open_all_switches);
 }
 
-int event_set_add_stack_parts(struct event_set *event_set)
+int event_set_add_sample_parts(struct event_set *event_set)
 {
-	const struct recorded_event event = { .kind = RING_SAMPLES, .number = STACK_PARTS };
+	const struct recorded_event event = { .kind = RING_SAMPLES, .number = SAMPLE_PARTS };
 
-	return add_to_rings(event_set, event, event_open_stack_parts);
+	return add_to_rings(event_set, event, event_open_sample_parts);
 }
 
 int event_set_add_wakings(struct event_set *event_set)
@@ -286,7 +286,8 @@ uint64_t event_set_lost(const struct event_set *event_set, enum ring_kind kind)
 	uint64_t lost = 0;
 
 	for (size_t i = 0; i < event_set->n_events; i++)
-		if (event_set->events[i].kind == kind && event_set->events[i].number != STACK_PARTS)
+		if (event_set->events[i].kind == kind &&
+		    event_set->events[i].number != SAMPLE_PARTS)
 			lost += event_read_lost(&event_set->setup, event_set->events[i].fd);
 	return lost;
 }

@@ -30,13 +30,13 @@ enum ring_kind {
 /* Whose stack a sample of RING_WAITS has; our BPF program emits both kinds by the first. */
 enum { WAITS_GOING, WAITS_WAKING };
 
-/* In RING_SAMPLES, the number of what is no sample: parts of deep stacks (stack-parts.h). */
-enum { STACK_PARTS = SAMPLED_EVENTS_MAX };
+/* In RING_SAMPLES, the number of what is no sample: parts of one (sample-parts.h). */
+enum { SAMPLE_PARTS = SAMPLED_EVENTS_MAX };
 
 struct recorded_event {
 	int fd; /* owned; by the ring if this event created it */
 	enum ring_kind kind;
-	uint32_t number; /* RING_SAMPLES: of the sampled event, STACK_PARTS; RING_WAITS: WAITS_… */
+	uint32_t number; /* RING_SAMPLES: of the sampled event, SAMPLE_PARTS; RING_WAITS: WAITS_… */
 	size_t cpu;	 /* index of its CPU */
 	uint64_t id;	 /* by which records name the event */
 };
@@ -81,8 +81,9 @@ int event_set_add_kernel_code(struct event_set *event_set);
 /* Likewise opens events that report every switch, where a BPF program pairs waits. */
 int event_set_add_switches(struct event_set *event_set);
 
-/* Likewise opens the events of stack parts, in the rings of samples; they are not enabled yet. */
-int event_set_add_stack_parts(struct event_set *event_set);
+/* Likewise opens the events of parts of samples, in the rings of samples; they are not enabled yet.
+ */
+int event_set_add_sample_parts(struct event_set *event_set);
 
 /* Likewise opens wake-up events of all tasks; event_set_add() opens those of single tasks. */
 int event_set_add_wakings(struct event_set *event_set);
@@ -100,7 +101,7 @@ void event_set_disable(struct event_set *event_set);
 /* Nanoseconds that the recorded tasks have run, by the first event, which must be a clock. */
 uint64_t event_set_time(const struct event_set *event_set);
 
-/* The kernel's count of all lost records of that kind's events, parts of stacks excepted. */
+/* The kernel's count of all lost records of that kind's events, parts of samples excepted. */
 uint64_t event_set_lost(const struct event_set *event_set, enum ring_kind kind);
 
 static inline struct ring *event_set_ring(const struct event_set *event_set, enum ring_kind kind,

@@ -224,7 +224,7 @@ int event_open_switches(const struct event_setup *setup, pid_t pid, int cpu)
 			  pid, cpu);
 }
 
-int event_open_stack_parts(const struct event_setup *setup, pid_t pid, int cpu)
+int event_open_sample_parts(const struct event_setup *setup, pid_t pid, int cpu)
 {
 	return open_event(emitted_attr(setup, setup->sample_wakeup), pid, cpu);
 }

@@ -24,7 +24,7 @@ struct event_setup {
 	uint32_t sample_wakeup, switch_wakeup, sideband_wakeup; /* bytes written that wake us */
 	uint32_t waking_tracepoint;				/* 0: unavailable or not wanted */
 	bool has_switch_program; /* switches are paired in the kernel (switch-program.h) */
-	bool has_stack_parts;	 /* a BPF program emits parts of deep stacks (stack-parts.h) */
+	bool has_sample_parts;	 /* a BPF program emits parts of samples (sample-parts.h) */
 	bool enable_on_exec;
 	bool inherit;
 
@@ -44,7 +44,7 @@ int event_open_sample(struct event_setup *setup, uint32_t number, pid_t pid, int
 int event_open_sideband(struct event_setup *setup, pid_t pid, int cpu);
 
 /* Parts of deep stacks, of all tasks. */
-int event_open_stack_parts(const struct event_setup *setup, pid_t pid, int cpu);
+int event_open_sample_parts(const struct event_setup *setup, pid_t pid, int cpu);
 
 /*
  * The same for waits, with what the sampling event was granted. -EACCES: the kernel may not be

@@ -43,6 +43,10 @@ int sample_put(struct stage *stage, struct processes *processes,
 	uint64_t user_address = 0;
 	int r = 0;
 
+	if (of->context) {
+		out.thread_context = (struct wire_blob){ of->context + 1, of->context->size };
+		out.context_state = of->context->end;
+	}
 	if (of->parts) {
 		out.stack_parts = of->parts->n;
 		out.stack_cut = of->parts->cut;
@@ -58,6 +62,6 @@ int sample_put(struct stage *stage, struct processes *processes,
 	if (user_address && processes_is_unsure(processes, sample->pid, time))
 		out.flags |= WIRE_sample_flags_MAPPINGS_LOST;
 	if (r == 0 && of->parts)
-		r = stack_parts_put(of->parts, stage);
+		r = sample_parts_put(of->parts, stage);
 	return r < 0 ? r : stage_put(stage, WIRE_RECORD_sample, &out);
 }

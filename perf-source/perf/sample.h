@@ -5,15 +5,16 @@
 #include "common/source/perf-record.h"
 #include "common/source/processes.h"
 #include "common/stage/stage.h"
-#include "perf-source/perf/stack-parts.h"
+#include "perf-source/perf/sample-parts.h"
 
 /* What the kernel's record lacks: what the sample is of. */
 struct sample_of_event {
 	uint32_t event; /* event number */
 	uint64_t weight;
-	uint32_t flags;			 /* enum wire_sample_flags */
-	uint32_t waker_pid, waker_tid;	 /* of a wait; 0: unknown */
-	const struct stack_parts *parts; /* that continue its stack; NULL: none */
+	uint32_t flags;			   /* enum wire_sample_flags */
+	uint32_t waker_pid, waker_tid;	   /* of a wait; 0: unknown */
+	const struct sample_part *context; /* of its thread; NULL: none was looked for */
+	const struct sample_parts *parts;  /* that continue its stack; NULL: none */
 };
 
 /* Emits a sample, and before it what readers need of its process. 0 or -errno of the output. */

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+
+#include "perf-source/bpf/context-program.h"
+#include "perf-source/bpf/context.skel.h"
+#include "perf-source/bpf/pid-namespace.h"
+
+/* Without `watches` the program of prctl(2) is left out: not all kernels trace functions. */
+static int load(struct context_program *program)
+{
+	int r;
+
+	program->skeleton = context_bpf__open();
+	if (!program->skeleton)
+		return -errno;
+	bpf_program__set_autoload(program->skeleton->progs.at_prctl, program->watches);
+	r = context_bpf__load(program->skeleton);
+	if (r == 0)
+		r = context_bpf__attach(program->skeleton);
+	if (r < 0)
+		context_program_deinit(program);
+	return r;
+}
+
+int context_program_init(struct context_program *program)
+{
+	int r;
+
+	*program = (struct context_program){ .watches = true };
+	if (!pid_namespace_is_initial())
+		return -EOPNOTSUPP;
+	libbpf_set_print(NULL);
+	r = load(program);
+	if (r == 0)
+		return 0;
+	program->watches = false;
+	return load(program);
+}
+
+void context_program_deinit(struct context_program *program)
+{
+	context_bpf__destroy(program->skeleton);
+	program->skeleton = NULL;
+}
+
+static int update(const struct context_program *program, uint32_t pid,
+		  const struct context_place *place, uint64_t how)
+{
+	return bpf_map__update_elem(program->skeleton->maps.context_places, &pid, sizeof(pid),
+				    place, sizeof(*place), how);
+}
+
+int context_program_expect(const struct context_program *program, uint32_t pid)
+{
+	int r = update(program, pid, &(struct context_place){ 0 }, BPF_NOEXIST);
+
+	return r == -EEXIST ? 0 : r;
+}
+
+int context_program_set(const struct context_program *program, uint32_t pid,
+			const struct context_place *place)
+{
+	return update(program, pid, place, BPF_EXIST);
+}
+
+bool context_program_take(struct context_program *program, uint32_t *ret_pid, uint64_t *ret_address)
+{
+	const struct bpf_map *named = program->skeleton->maps.named;
+	uint64_t n_named = __atomic_load_n(&program->skeleton->bss->n_named, __ATOMIC_RELAXED);
+
+	if (program->n_taken == n_named)
+		return false;
+	/* It may be named again meanwhile, but what it has then is read after this. */
+	if (!bpf_map__get_next_key(named, NULL, ret_pid, sizeof(*ret_pid)) &&
+	    !bpf_map__lookup_and_delete_elem(named, ret_pid, sizeof(*ret_pid), ret_address,
+					     sizeof(*ret_address), 0))
+		return true;
+	program->n_taken = n_named;
+	return false;
+}
+
+uint64_t context_program_count_refused(const struct context_program *program)
+{
+	return program->skeleton ? program->skeleton->bss->n_refused : 0;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The BPF programs of contexts (context.bpf.c): who publishes one, and a map with the places of
+ * thread contexts, which programs of samples and waits read. A process is expected before anything
+ * of it is read: what was found is set only if it has not executed another program meanwhile.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "perf-source/bpf/context-place.h"
+
+struct context_program {
+	struct context_bpf *skeleton; /* NULL: not loaded */
+	bool watches;		      /* mappings that are named; else they are to be looked for */
+	uint64_t n_taken;
+};
+
+/*
+ * Makes an empty map and starts the programs. 0, or -errno with nothing loaded, as of
+ * follow_program_init().
+ */
+int context_program_init(struct context_program *program);
+void context_program_deinit(struct context_program *program);
+
+static inline bool context_program_is_loaded(const struct context_program *program)
+{
+	return program->skeleton;
+}
+
+/* 0 or -errno: -E2BIG: the map is full. What is known of the process stays. */
+int context_program_expect(const struct context_program *program, uint32_t pid);
+
+/* 0 or -errno: -ENOENT: the process has executed another program, or has ended. */
+int context_program_set(const struct context_program *program, uint32_t pid,
+			const struct context_place *place);
+
+/* Takes a process that has named its mapping since. False: there is none. */
+bool context_program_take(struct context_program *program, uint32_t *ret_pid,
+			  uint64_t *ret_address);
+
+/* How often that was not noted. */
+uint64_t context_program_count_refused(const struct context_program *program);

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <seccomp.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/base/clock.h"
+#include "common/elf/elf-image.h"
+#include "common/stage/helper-process.h"
+#include "common/stage/sandbox.h"
+#include "perf-source/context/context-reader.h"
+#include "perf-source/context/tls-variable.h"
+
+enum {
+	HEADER_VERSION = 2,
+	TRIES_MAX = 50, /* while the process changes its context, */
+	PAUSE_NS = 1000000,
+	HELPER_SECONDS_MAX = 10,		/* of CPU */
+	HELPER_MEMORY_MAX = 1024 * 1024 * 1024, /* bytes */
+	MEMORY_FD = HELPER_PROCESS_FD,
+	FIRST_IMAGE_FD,
+};
+
+/* OTEP 4719. */
+struct context_header {
+	char signature[8];
+	uint32_t version, payload_size;
+	uint64_t published; /* 0: it is being changed */
+	uint64_t payload;
+};
+
+static bool read_memory(uint64_t address, void *ret, size_t size)
+{
+	return pread(MEMORY_FD, ret, size, address) == (ssize_t)size;
+}
+
+/* A payload counts if the header is the same before and after it was read. */
+static int try_to_read(uint64_t address, struct context_answer *answer)
+{
+	struct context_header before, after;
+
+	if (!read_memory(address, &before, sizeof(before)) ||
+	    memcmp(before.signature, "OTEL_CTX", sizeof(before.signature)) != 0 ||
+	    before.version != HEADER_VERSION)
+		return -ENOENT;
+	if (!before.published)
+		return -EAGAIN;
+	if (before.payload_size > sizeof(answer->payload))
+		return -E2BIG;
+	if (!read_memory(before.payload, answer->payload, before.payload_size) ||
+	    !read_memory(address, &after, sizeof(after)) ||
+	    memcmp(&before, &after, sizeof(before)) != 0)
+		return -EAGAIN;
+	answer->published = before.published;
+	answer->payload_size = before.payload_size;
+	return 0;
+}
+
+static int read_context(uint64_t address, struct context_answer *answer)
+{
+	static const struct timespec pause = { 0, PAUSE_NS };
+	int r = -EAGAIN;
+
+	for (size_t i = 0; i < TRIES_MAX && r == -EAGAIN; i++) {
+		if (i)
+			nanosleep(&pause, NULL);
+		r = try_to_read(address, answer);
+	}
+	return r;
+}
+
+/* Takes image->fd over. */
+static bool find_in_image(const struct context_image *image, struct context_place *ret)
+{
+	struct elf_image elf;
+	uint64_t address;
+	bool is_found;
+
+	if (elf_image_open_descriptor(image->fd, 0, &elf) != ELF_IMAGE_OK)
+		return false;
+	is_found = elf_image_address(&elf, image->offset, &address) &&
+		   tls_variable_find(&elf, image->start - address, MEMORY_FD, "otel_thread_ctx_v1",
+				     ret) == 0;
+	elf_image_close(&elf);
+	return is_found;
+}
+
+static struct context_place find_place(const struct context_image *images, size_t n)
+{
+	struct context_place place = { 0 };
+
+	for (size_t i = 0; i < n; i++) {
+		struct context_image image = images[i];
+
+		image.fd = FIRST_IMAGE_FD + i;
+		if (find_in_image(&image, &place))
+			return place;
+	}
+	return (struct context_place){ 0 };
+}
+
+static bool confine(void)
+{
+	static const struct rlimit cpu = { HELPER_SECONDS_MAX, HELPER_SECONDS_MAX };
+	struct sandbox sandbox = { .memory_max = HELPER_MEMORY_MAX };
+
+	SANDBOX_ALLOW(&sandbox, SCMP_SYS(pread64), SCMP_SYS(read), SCMP_SYS(lseek), SCMP_SYS(fstat),
+		      SCMP_SYS(newfstatat), SCMP_SYS(fcntl), SCMP_SYS(brk), SCMP_SYS(mmap),
+		      SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(close),
+		      SCMP_SYS(clock_nanosleep), SCMP_SYS(exit_group));
+	return setrlimit(RLIMIT_CPU, &cpu) == 0 && sandbox_enter(&sandbox) == 0;
+}
+
+/* Runs in the helper. `answer->error` is set last. */
+static void run(uint64_t address, const struct context_image *images, size_t n,
+		struct context_answer *answer)
+{
+	int r;
+
+	if (!confine())
+		return;
+	r = read_context(address, answer);
+	if (r == 0)
+		answer->place = find_place(images, n);
+	answer->error = r;
+}
+
+int context_reader_begin(struct context_reader *reader, int memory, uint64_t address,
+			 const struct context_image *images, size_t n_images)
+{
+	int fds[1 + CONTEXT_READER_IMAGES_MAX] = { memory };
+	void *shared = mmap(NULL, sizeof(*reader->answer), PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (shared == MAP_FAILED)
+		return -errno;
+	if (n_images > CONTEXT_READER_IMAGES_MAX)
+		n_images = CONTEXT_READER_IMAGES_MAX;
+	for (size_t i = 0; i < n_images; i++)
+		fds[1 + i] = images[i].fd;
+	*reader = (struct context_reader){
+		.answer = shared,
+		.give_up_at = clock_now(CLOCK_MONOTONIC) +
+			      CONTEXT_READER_PATIENCE_MS * NANOSECONDS_A_MILLISECOND,
+	};
+	reader->answer->error = -EIO;
+	reader->pid = fork();
+	if (reader->pid < 0) {
+		int error = -errno;
+
+		context_reader_end(reader);
+		return error;
+	}
+	if (reader->pid == 0) {
+		if (helper_process_begin("context-reader", fds, 1 + n_images))
+			run(address, images, n_images, reader->answer);
+		_exit(0);
+	}
+	return 0;
+}
+
+int context_reader_look(struct context_reader *reader)
+{
+	int status;
+
+	if (waitpid(reader->pid, &status, WNOHANG) == reader->pid) {
+		reader->pid = 0;
+		return WIFEXITED(status) && reader->answer->error != -EIO ? 0 : -EIO;
+	}
+	return clock_now(CLOCK_MONOTONIC) < reader->give_up_at ? -EAGAIN : -ETIMEDOUT;
+}
+
+/* A killed process ends at once, unless it waits for a file that its target has mapped. */
+static bool end_helper(pid_t pid)
+{
+	static const struct timespec pause = { 0, PAUSE_NS };
+
+	kill(pid, SIGKILL);
+	for (size_t i = 0; i < TRIES_MAX; i++) {
+		if (waitpid(pid, NULL, WNOHANG) == pid)
+			return true;
+		nanosleep(&pause, NULL);
+	}
+	return false;
+}
+
+bool context_reader_end(struct context_reader *reader)
+{
+	bool has_ended = reader->pid <= 0 || end_helper(reader->pid);
+
+	if (reader->answer)
+		munmap(reader->answer, sizeof(*reader->answer));
+	*reader = (struct context_reader){ 0 };
+	return has_ended;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Reads what a process publishes (OTEP 4719), and finds where its threads have their context (OTEP
+ * 4947), in a helper without rights: it has the process's memory and files, as descriptors, and
+ * nothing else. Memory can make a reader wait for ever, and files can be anything.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "common/wire/wire.h"
+#include "perf-source/bpf/context-place.h"
+
+enum {
+	CONTEXT_READER_IMAGES_MAX = 255, /* of a process */
+	CONTEXT_READER_PATIENCE_MS = 2000,
+};
+
+/* A file that the process has mapped: `start` is the address of `offset` in it. */
+struct context_image {
+	int fd; /* borrowed */
+	uint64_t start, offset;
+};
+
+/* What the helper has found. */
+struct context_answer {
+	int error; /* 0; -ENOENT: nothing is published there; -EAGAIN: it is being changed */
+	uint64_t published;
+	struct context_place place; /* CONTEXT_PLACE_UNKNOWN: threads have none */
+	uint32_t payload_size;
+	char payload[WIRE_PROCESS_CONTEXT_MAX];
+};
+
+/* A helper at work; zero: none. */
+struct context_reader {
+	pid_t pid;
+	uint64_t give_up_at;	       /* CLOCK_MONOTONIC */
+	struct context_answer *answer; /* shared with the helper */
+};
+
+/*
+ * Starts a helper for the context at `address`; `memory` is an open /proc/PID/mem. 0 or -errno,
+ * with no helper.
+ */
+int context_reader_begin(struct context_reader *reader, int memory, uint64_t address,
+			 const struct context_image *images, size_t n_images);
+
+/*
+ * Whether the helper is done: 0, and reader->answer is settled until context_reader_end(). -EAGAIN:
+ * not yet; -ETIMEDOUT: it took too long; -EIO: it died.
+ */
+int context_reader_look(struct context_reader *reader);
+
+/* Ends the helper. False: a file system keeps it from ending, and it is left alone. */
+bool context_reader_end(struct context_reader *reader);

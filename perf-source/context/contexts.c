@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/base/cleanup.h"
+#include "common/base/clock.h"
+#include "common/base/growing-list.h"
+#include "perf-source/context/contexts.h"
+
+#define LOOK_NS (5 * NANOSECONDS_A_MILLISECOND)	  /* for maps, at one time */
+#define ROUND_NS (10 * NANOSECONDS_A_SECOND)	  /* between two looks at a process's maps, */
+#define YOUNG_ROUND_NS (NANOSECONDS_A_SECOND / 5) /* and while it is young: programs publish */
+#define YOUNG_NS (5 * NANOSECONDS_A_SECOND)	  /* their context when they begin */
+enum { LOOK_SHARE = 100 };			  /* 1/100 of the time, at most, goes into maps */
+
+void contexts_init(struct contexts *contexts, struct stage *stage, struct processes *processes,
+		   struct context_program *program)
+{
+	*contexts = (struct contexts){
+		.stage = stage,
+		.processes = processes,
+		.program = program,
+	};
+	pair_map_init(&contexts->published, CONTEXTS_WAITING_MAX);
+}
+
+static void end_helper(struct contexts *contexts, struct context_job *job)
+{
+	contexts->n_stuck += !context_reader_end(&job->reader);
+	*job = (struct context_job){ 0 };
+}
+
+void contexts_deinit(struct contexts *contexts)
+{
+	for (size_t i = 0; i < CONTEXTS_HELPERS_MAX; i++)
+		end_helper(contexts, &contexts->helpers[i]);
+	pair_map_deinit(&contexts->published);
+	free(contexts->waiting);
+	free(contexts->to_look_at);
+}
+
+/* Only the last address of a process counts. 0 or -ENOMEM. */
+static int add(struct contexts *contexts, struct context_job job)
+{
+	int r;
+
+	for (size_t i = 0; i < contexts->n_waiting; i++) {
+		if (contexts->waiting[i].pid != job.pid)
+			continue;
+		contexts->waiting[i] = job;
+		return 0;
+	}
+	if (contexts->n_waiting == CONTEXTS_WAITING_MAX) {
+		contexts->n_refused++;
+		return 0;
+	}
+	r = GROWING_LIST_RESERVE(contexts->waiting, contexts->n_waiting_allocated, 16,
+				 contexts->n_waiting + 1);
+	if (r == 0)
+		contexts->waiting[contexts->n_waiting++] = job;
+	return r;
+}
+
+static bool is_context(const char *path)
+{
+	static const char *const names[] = { "/memfd:OTEL_CTX", "[anon_shmem:OTEL_CTX]",
+					     "[anon:OTEL_CTX]" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strncmp(path, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+/* Searches the maps of a process. 0 or -ENOMEM. */
+static int look_at(struct contexts *contexts, uint32_t pid)
+{
+	_cleanup_(proc_maps_deinit) struct proc_maps maps = { 0 };
+	struct proc_view *proc = &contexts->processes->proc;
+
+	if (!proc->shows(pid) || proc->read_maps(proc, pid, MAPS_ALL, &maps) < 0)
+		return 0;
+	for (size_t i = 0; i < maps.n; i++) {
+		if (!is_context(maps.list[i].path))
+			continue;
+		return add(contexts,
+			   (struct context_job){ .pid = pid, .address = maps.list[i].start });
+	}
+	return 0;
+}
+
+static int list_process(uint32_t pid, void *arg)
+{
+	struct contexts *contexts = arg;
+
+	return GROWING_LIST_ADD(contexts->to_look_at, contexts->n_to_look_at, pid);
+}
+
+/* Begins another round, over all processes or young ones. The program makes later ones needless. */
+static int begin_round(struct contexts *contexts, uint64_t now)
+{
+	bool is_needless =
+		context_program_is_loaded(contexts->program) && contexts->program->watches;
+	uint64_t since = 0;
+
+	if (contexts->n_to_look_at)
+		return 0;
+	if (now >= contexts->round_at) {
+		contexts->round_at = is_needless ? UINT64_MAX : now + ROUND_NS;
+	} else {
+		if (is_needless || now < contexts->young_round_at || now < YOUNG_NS)
+			return 0;
+		since = now - YOUNG_NS;
+	}
+	contexts->young_round_at = now + YOUNG_ROUND_NS;
+	return processes_each(contexts->processes, since, list_process, contexts);
+}
+
+/* Looks at maps for a while. 0 or -ENOMEM. */
+static int look_at_maps(struct contexts *contexts)
+{
+	uint64_t began = clock_now(CLOCK_MONOTONIC), now = began;
+	int r = now < contexts->look_at ? 0 : begin_round(contexts, now);
+
+	if (now < contexts->look_at || !contexts->n_to_look_at)
+		return r;
+	while (r == 0 && contexts->n_to_look_at && now - began < LOOK_NS) {
+		uint32_t pid = contexts->to_look_at[--contexts->n_to_look_at];
+
+		if (!contexts->is_wanted || contexts->is_wanted(pid, contexts->arg))
+			r = look_at(contexts, pid);
+		now = clock_now(CLOCK_MONOTONIC);
+	}
+	contexts->look_at = now + (now - began) * LOOK_SHARE;
+	return r;
+}
+
+/* Adds the processes that have published something since. 0 or -ENOMEM. */
+static int take_named(struct contexts *contexts)
+{
+	struct context_job job = { 0 };
+	int r = 0;
+
+	if (!context_program_is_loaded(contexts->program))
+		return 0;
+	for (size_t i = 0; i < CONTEXTS_WAITING_MAX && r == 0; i++) {
+		if (!context_program_take(contexts->program, &job.pid, &job.address))
+			break;
+		if (!contexts->is_wanted || contexts->is_wanted(job.pid, contexts->arg))
+			r = add(contexts, job);
+	}
+	return r;
+}
+
+/* The files of a process, one mapping of each. Returns their number; -EAGAIN: some come soon. */
+static int find_images(const struct contexts *contexts, const struct context_job *job,
+		       struct context_image images[CONTEXT_READER_IMAGES_MAX])
+{
+	const struct mapping_table *mappings = processes_mappings(contexts->processes, job->pid);
+	int n = 0;
+
+	if (!mappings)
+		return 0;
+	MAPPING_TABLE_EACH(mapping, mappings)
+	{
+		int fd = images_descriptor(contexts->processes->images, mapping->image);
+
+		if (fd == -EAGAIN && job->n_tries < CONTEXTS_TRIES_MAX)
+			return -EAGAIN;
+		if (fd < 0 || (n && images[n - 1].fd == fd))
+			continue;
+		if (n == CONTEXT_READER_IMAGES_MAX)
+			break;
+		images[n++] = (struct context_image){ fd, mapping->start, mapping->offset };
+	}
+	return n;
+}
+
+/* Opens the memory of a process as it is now: after an exec nothing can be read from it. */
+static int open_memory(uint32_t pid)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/mem", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	return fd < 0 ? -errno : fd;
+}
+
+/*
+ * Starts a helper. The process is expected first: of what it is then nothing is set if it executes
+ * another program. 0 or -errno: -EAGAIN: not now.
+ */
+static int begin(struct contexts *contexts, struct context_job *job, uint64_t time)
+{
+	struct context_image images[CONTEXT_READER_IMAGES_MAX];
+	struct proc_view *proc = &contexts->processes->proc;
+	_cleanup_fd_ int memory = -1;
+	int n, r;
+
+	if (proc->is_changing && proc->is_changing(job->pid, proc->arg))
+		return -EAGAIN;
+	n = find_images(contexts, job, images);
+	if (n < 0)
+		return n;
+	r = processes_of_sample(contexts->processes, job->pid, 0, time, &job->upid);
+	if (r < 0 || !job->upid)
+		return r;
+	if (context_program_is_loaded(contexts->program) &&
+	    context_program_expect(contexts->program, job->pid) < 0)
+		contexts->n_refused++;
+	memory = open_memory(job->pid);
+	if (memory < 0 || context_reader_begin(&job->reader, memory, job->address, images, n) < 0) {
+		job->upid = 0;
+		contexts->n_refused++;
+	}
+	return 0;
+}
+
+static struct context_job *find_free(struct contexts *contexts)
+{
+	for (size_t i = 0; i < CONTEXTS_HELPERS_MAX; i++)
+		if (!contexts->helpers[i].upid)
+			return contexts->n_stuck < CONTEXTS_STUCK_MAX ? &contexts->helpers[i]
+								      : NULL;
+	return NULL;
+}
+
+/* Starts helpers for those that wait, while there are free ones. 0 or -errno. */
+static int begin_waiting(struct contexts *contexts, uint64_t time)
+{
+	size_t n_kept = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < contexts->n_waiting; i++) {
+		struct context_job job = contexts->waiting[i], *helper = find_free(contexts);
+		int begun = helper && r == 0 ? begin(contexts, &job, time) : -EBUSY;
+
+		if (begun == -EAGAIN && ++job.n_tries > 2 * CONTEXTS_TRIES_MAX)
+			contexts->n_refused++;
+		else if (begun == -EAGAIN || begun == -EBUSY)
+			contexts->waiting[n_kept++] = job;
+		else if (begun < 0)
+			r = begun;
+		else if (job.upid)
+			*helper = job;
+	}
+	contexts->n_waiting = n_kept;
+	return r;
+}
+
+/* Emits a context, unless it is the one that was emitted last. 0 or -errno. */
+static int emit(struct contexts *contexts, const struct context_job *job, uint64_t time)
+{
+	const struct context_answer *answer = job->reader.answer;
+	const struct wire_process_context out = {
+		.process = job->upid,
+		.time = time,
+		.published = answer->published,
+		.payload = { answer->payload, answer->payload_size },
+	};
+	const uint64_t *published = pair_map_find(&contexts->published, job->upid, 0);
+	int r;
+
+	if (published && *published == answer->published)
+		return 0;
+	++*counters_get(&contexts->stage->counters, "process-contexts", "read");
+	pair_map_remove(&contexts->published, job->upid, 0);
+	pair_map_add(&contexts->published, job->upid, 0, answer->published);
+	r = stage_put(contexts->stage, WIRE_RECORD_process_context, &out);
+	/* The payload goes with the helper. */
+	return r < 0 ? r : wire_writer_flush(&contexts->stage->writer);
+}
+
+/* Takes what a helper has found, if the process is still the one that it was. 0 or -errno. */
+static int take_answer(struct contexts *contexts, const struct context_job *job, uint64_t time)
+{
+	const struct context_answer *answer = job->reader.answer;
+	struct proc_view *proc = &contexts->processes->proc;
+	uint64_t upid;
+	int r;
+
+	if (answer->error || answer->payload_size > sizeof(answer->payload)) {
+		++*counters_get(&contexts->stage->counters, "process-contexts", "not-readable");
+		return 0;
+	}
+	if (proc->is_changing && proc->is_changing(job->pid, proc->arg))
+		return 0;
+	r = processes_of_sample(contexts->processes, job->pid, 0, time, &upid);
+	if (r < 0 || upid != job->upid)
+		return r;
+	r = emit(contexts, job, time);
+	if (r == 0 && context_program_is_loaded(contexts->program))
+		context_program_set(contexts->program, job->pid, &answer->place);
+	return r;
+}
+
+static int take_answers(struct contexts *contexts, uint64_t time)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < CONTEXTS_HELPERS_MAX && r == 0; i++) {
+		struct context_job *job = &contexts->helpers[i];
+		int done = job->upid ? context_reader_look(&job->reader) : -EAGAIN;
+
+		if (done == -EAGAIN)
+			continue;
+		if (done == 0)
+			r = take_answer(contexts, job, time);
+		else
+			++*counters_get(&contexts->stage->counters, "process-contexts",
+					"not-readable");
+		end_helper(contexts, job);
+	}
+	return r;
+}
+
+int contexts_attend(struct contexts *contexts, uint64_t time)
+{
+	int r = take_named(contexts);
+
+	if (r == 0)
+		r = look_at_maps(contexts);
+	if (r == 0)
+		r = take_answers(contexts, time);
+	return r < 0 ? r : begin_waiting(contexts, time);
+}
+
+bool contexts_are_coming(const struct contexts *contexts)
+{
+	bool are_coming = contexts->n_waiting || contexts->n_to_look_at;
+
+	for (size_t i = 0; i < CONTEXTS_HELPERS_MAX; i++)
+		are_coming |= contexts->helpers[i].upid != 0;
+	return are_coming;
+}
+
+void contexts_count(const struct contexts *contexts)
+{
+	uint64_t n = contexts->n_refused + context_program_count_refused(contexts->program);
+
+	if (n)
+		*counters_get(&contexts->stage->counters, "refused", "process-contexts") += n;
+}

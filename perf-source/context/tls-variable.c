@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <elf.h>
+#include <gelf.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "perf-source/context/tls-variable.h"
+
+enum { DISTANCE_MAX = 1 << 30 }; /* bytes, of static storage from the thread pointer */
+
+struct variable {
+	const struct elf_image *image;
+	uint64_t bias;
+	int memory;
+	uint64_t offset; /* in the module's block */
+	size_t index;	 /* of the symbol */
+};
+
+static bool read_words(const struct variable *variable, uint64_t address, uint64_t *words, size_t n)
+{
+	size_t size = n * sizeof(*words);
+
+	return pread(variable->memory, words, size, address) == (ssize_t)size;
+}
+
+static bool find_in_table(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, const char *name,
+			  struct variable *ret)
+{
+	Elf_Data *data = elf_getdata(section, NULL);
+	size_t n = data && header->sh_entsize ? data->d_size / header->sh_entsize : 0;
+	GElf_Sym symbol;
+
+	for (size_t i = 0; i < n && i < INT32_MAX; i++) {
+		const char *text;
+
+		if (!gelf_getsym(data, i, &symbol) || GELF_ST_TYPE(symbol.st_info) != STT_TLS ||
+		    symbol.st_shndx == SHN_UNDEF)
+			continue;
+		text = elf_strptr(elf, header->sh_link, symbol.st_name);
+		if (!text || strcmp(text, name))
+			continue;
+		ret->offset = symbol.st_value;
+		ret->index = i;
+		return true;
+	}
+	return false;
+}
+
+static bool find_symbol(const char *name, struct variable *variable)
+{
+	Elf *elf = variable->image->elf;
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+
+	while ((section = elf_nextscn(elf, section)))
+		if (gelf_getshdr(section, &header) && header.sh_type == SHT_DYNSYM)
+			return find_in_table(elf, section, &header, name, variable);
+	return false;
+}
+
+static struct context_place static_place(int64_t distance)
+{
+	return (struct context_place){ .kind = CONTEXT_PLACE_STATIC, .offset = distance };
+}
+
+static bool is_static(int64_t distance)
+{
+	return distance < 0 && distance > -DISTANCE_MAX;
+}
+
+static bool place_in_module(const struct variable *variable, uint64_t module,
+			    struct context_place *ret)
+{
+	*ret = (struct context_place){ .kind = CONTEXT_PLACE_DYNAMIC,
+				       .module = module,
+				       .offset = variable->offset };
+	return module && module < INT32_MAX;
+}
+
+/* The argument of a descriptor is the distance, or points to the module and the offset there. */
+static bool follow_descriptor(const struct variable *variable, uint64_t argument,
+			      struct context_place *ret)
+{
+	uint64_t index[2];
+
+	if (is_static(argument)) {
+		*ret = static_place(argument);
+		return true;
+	}
+	return read_words(variable, argument, index, 2) && index[1] == variable->offset &&
+	       place_in_module(variable, index[0], ret);
+}
+
+/* Follows a relocation of x86-64, if it is one of the variable. */
+static bool follow(const struct variable *variable, const GElf_Rela *rela,
+		   struct context_place *ret)
+{
+	uint64_t address = variable->bias + rela->r_offset, words[2];
+	size_t symbol = GELF_R_SYM(rela->r_info);
+	/* Without a symbol: of this module, and the addend is the offset. */
+	bool is_it = symbol == variable->index ||
+		     (!symbol && (uint64_t)rela->r_addend == variable->offset);
+
+	switch (GELF_R_TYPE(rela->r_info)) {
+	case R_X86_64_DTPMOD64: /* any of the module, whose variables have one number */
+		return (symbol == variable->index || !symbol) &&
+		       read_words(variable, address, words, 1) &&
+		       place_in_module(variable, words[0], ret);
+	case R_X86_64_TLSDESC:
+		return is_it && read_words(variable, address, words, 2) &&
+		       follow_descriptor(variable, words[1], ret);
+	case R_X86_64_TPOFF64:
+		if (!is_it || !read_words(variable, address, words, 1) || !is_static(words[0]))
+			return false;
+		*ret = static_place(words[0]);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool follow_relocations(const struct variable *variable, struct context_place *ret)
+{
+	Elf *elf = variable->image->elf;
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+	GElf_Rela rela;
+
+	while ((section = elf_nextscn(elf, section))) {
+		Elf_Data *data;
+		size_t n;
+
+		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_RELA ||
+		    !(header.sh_flags & SHF_ALLOC) || !header.sh_entsize)
+			continue;
+		data = elf_getdata(section, NULL);
+		n = data ? data->d_size / header.sh_entsize : 0;
+		for (size_t i = 0; i < n && i < INT32_MAX; i++)
+			if (gelf_getrela(data, i, &rela) && follow(variable, &rela, ret))
+				return true;
+	}
+	return false;
+}
+
+/* Whether a file is a program, and no library: position-independent ones say so. */
+static bool is_program(Elf *elf)
+{
+	Elf_Scn *section = NULL;
+	GElf_Ehdr file;
+	GElf_Shdr header;
+	GElf_Dyn entry;
+
+	if (!gelf_getehdr(elf, &file))
+		return false;
+	if (file.e_type == ET_EXEC)
+		return true;
+	while ((section = elf_nextscn(elf, section))) {
+		Elf_Data *data;
+
+		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_DYNAMIC)
+			continue;
+		data = elf_getdata(section, NULL);
+		for (int i = 0; data && gelf_getdyn(data, i, &entry) && entry.d_tag != DT_NULL; i++)
+			if (entry.d_tag == DT_FLAGS_1)
+				return entry.d_un.d_val & DF_1_PIE;
+	}
+	return false;
+}
+
+/* The storage of the program ends at the thread pointer, as its alignment demands (x86-64). */
+static bool place_in_program(const struct variable *variable, struct context_place *ret)
+{
+	Elf *elf = variable->image->elf;
+	GElf_Phdr segment;
+	size_t n;
+
+	if (!is_program(elf) || elf_getphdrnum(elf, &n) < 0)
+		return false;
+	for (size_t i = 0; i < n && i < ELF_IMAGE_SEGMENTS_MAX; i++) {
+		uint64_t align, size;
+
+		if (!gelf_getphdr(elf, i, &segment) || segment.p_type != PT_TLS)
+			continue;
+		align = segment.p_align ? segment.p_align : 1;
+		size = (segment.p_memsz + align - 1) / align * align;
+		*ret = static_place(variable->offset - size);
+		return is_static(variable->offset - size);
+	}
+	return false;
+}
+
+int tls_variable_find(const struct elf_image *image, uint64_t bias, int memory, const char *name,
+		      struct context_place *ret)
+{
+	struct variable variable = { image, bias, memory };
+
+	if (image->machine != EM_X86_64 || !find_symbol(name, &variable))
+		return TLS_VARIABLE_NONE;
+	if (follow_relocations(&variable, ret) || place_in_program(&variable, ret))
+		return 0;
+	return TLS_VARIABLE_UNKNOWN;
+}
