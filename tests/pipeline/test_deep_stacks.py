@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Stacks deeper than the kernel copies: a BPF program reads the rest at the moment of the sample."""
 import re
-import subprocess
 import sys
 
 import pipeline
+import reading
 import streams
 
-DEEP = pipeline.BUILD / "tests" / "pipeline" / "deep"
+DEEP = reading.DEEP
 SECONDS = "0.5"
 MANY_FRAMES = 10_000, 16  # about a MiB of stack
 LARGE_FRAMES = 20, 122 * 1024
@@ -17,21 +17,11 @@ CUT = "[stack-truncated]", "[stack-absent]"
 BOTTOM = re.compile(r"spin_at_the_bottom$")
 
 
-def reading_refusal():
-    """Why no program reads stacks here; "" where one does."""
-    recorded = subprocess.run([pipeline.program("perf-source"), "-q", "-e", "cpu-clock", "--", DEEP, "2000", "100", "0.1"],
-                              capture_output=True, check=False)
-    text = subprocess.run([pipeline.program("frame-dump")], input=recorded.stdout, capture_output=True, check=False).stdout
-    if re.search(rb"^stack_part ", text, re.M):
-        return ""
-    return f"BPF programs that read stacks {pipeline.NOT_HERE} be loaded"
-
-
 @pipeline.needs_root
 class DeepStacks(pipeline.RecordingTest):
     def setUp(self):
         super().setUp()
-        refusal = reading_refusal()
+        refusal = reading.refusal()
         if refusal:
             self.skipTest(refusal)
 
