@@ -116,7 +116,7 @@ static void test_arrays(void **state)
 	check(WIRE_RECORD_stack, &stack,
 	      "stack time=0 process=0 tid=0 cpu=0 weight=0 end=stack-truncated "
 	      "frames=[0x1000@7:exact 0xffffffff81000000@1:kernel+exact 0x2000@0] event=0 "
-	      "flags=- waker=0 waker_tid=0 n_samples=0\n");
+	      "flags=- waker=0 waker_tid=0 n_samples=0 trace_context=0\n");
 	check(WIRE_RECORD_end, &end,
 	      "end time=0 flags=- totals=[hello:1 200:2 18446744073709551615:3]\n");
 }
