@@ -322,13 +322,6 @@ static bool is_recorded(uint32_t pid, void *arg)
 	return !self->follows || followed_has(&self->followed, pid);
 }
 
-static void prepare_contexts(struct stage *stage, struct perf_source *self)
-{
-	contexts_init(&self->contexts, stage, &self->processes, &self->context_program);
-	self->contexts.is_wanted = is_recorded;
-	self->contexts.arg = self;
-}
-
 int perf_source_begin(struct stage *stage, struct perf_source *self)
 {
 	int r;
@@ -346,7 +339,8 @@ int perf_source_begin(struct stage *stage, struct perf_source *self)
 			"neither names nor mappings (use unshare --mount-proc)");
 	}
 	self->merge.last_time = self->start_time;
-	prepare_contexts(stage, self);
+	contexts_init(&self->contexts, stage, &self->processes, &self->context_program, is_recorded,
+		      self);
 	r = prepare_waits(stage, self);
 	if (r == 0)
 		r = prepare_scheduler(stage, self);

@@ -59,9 +59,10 @@ struct perf_source {
 	struct event_set event_set;
 	struct sample_program sample_programs[SAMPLED_EVENTS_MAX]; /* of counters */
 	size_t n_sample_programs;
-	struct sample_parts *sample_parts; /* of each CPU */
-	bool has_deep_stacks;		   /* since the rings were last waited for */
-	size_t parts_room;		   /* bytes of parts that a ring may hold */
+	struct sample_program waits_program; /* of waits that are sampled; may not be loaded */
+	struct sample_parts *sample_parts;   /* of each ring */
+	bool has_deep_stacks;		     /* since the rings were last waited for */
+	size_t parts_room;		     /* bytes of parts that a ring may hold */
 	struct merge merge;
 	struct gaps gaps; /* of the side-band rings */
 	struct coming coming;

@@ -96,7 +96,7 @@ static bool may_read_memory(const struct perf_source *self)
 	for (size_t i = 0; i < setup->n_events; i++)
 		if (sampled_event_is_tracepoint(&setup->events[i]))
 			return false;
-	return (self->options.all || self->follows) && user_memory_is_safe();
+	return user_memory_is_safe();
 }
 
 /*
@@ -130,6 +130,20 @@ int programs_load(struct stage *stage, struct perf_source *self)
 	return self->event_set.setup.has_sample_parts ? 0 : load_filters(stage, self);
 }
 
+/* Waits that are sampled as threads are switched out have their contexts as other samples do. */
+static void load_of_sampled_waits(struct perf_source *self)
+{
+	const struct sample_settings settings = {
+		.follow = &self->followed.program,
+		.contexts = &self->context_program,
+	};
+
+	if (!context_program_is_loaded(&self->context_program) ||
+	    sample_program_load(&self->waits_program, &settings) < 0)
+		return;
+	self->event_set.setup.waits_program_fd = sample_program_fd(&self->waits_program);
+}
+
 /*
  * With -a, a BPF program pairs switches where possible: from Linux 6.0 on, as earlier kernels let
  * no process without CAP_BPF read even its own maps. Otherwise a tracepoint reports wake-ups, by
@@ -140,8 +154,9 @@ void programs_load_of_waits(struct stage *stage, struct perf_source *self)
 	struct event_setup *setup = &self->event_set.setup;
 
 	if (self->options.all) {
-		int r = event_kernel_reports_lost() ? switch_program_init(&self->switch_program)
-						    : KERNEL_IS_TOO_OLD;
+		int r = event_kernel_reports_lost()
+				? switch_program_init(&self->switch_program, &self->context_program)
+				: KERNEL_IS_TOO_OLD;
 
 		setup->has_switch_program = r == 0;
 		if (r)
@@ -150,6 +165,8 @@ void programs_load_of_waits(struct stage *stage, struct perf_source *self)
 				   "much: %s",
 				   why_not_loaded(r));
 	}
+	if (!setup->has_switch_program)
+		load_of_sampled_waits(self);
 	if (!setup->has_switch_program && pid_namespace_is_initial())
 		tracepoint_find("sched", "sched_waking", &setup->waking_tracepoint);
 }
@@ -170,27 +187,49 @@ void programs_note_look(struct perf_source *self, uint64_t took_ns)
 		sample_program_set_room(&self->sample_programs[i], self->parts_room);
 }
 
+static int open_parts(struct event_set *events)
+{
+	int r = 0;
+
+	if (events->setup.has_sample_parts)
+		r = event_set_add_sample_parts(events);
+	if (r == 0 && events->setup.waits_program_fd >= 0)
+		r = event_set_add_wait_parts(events);
+	return r;
+}
+
+/* The programs that emit to an event, if it is one of parts; others have none. */
+static size_t find_emitters(struct perf_source *self, const struct recorded_event *event,
+			    const struct sample_program **ret)
+{
+	bool is_of_samples = event->kind == RING_SAMPLES && event->number == SAMPLE_PARTS;
+	bool is_of_waits = event->kind == RING_WAITS && event->number == WAITS_PARTS;
+
+	*ret = is_of_waits ? &self->waits_program : self->sample_programs;
+	return is_of_waits ? 1 : is_of_samples ? self->n_sample_programs : 0;
+}
+
 /* Programs emit parts to the event of the CPU on which they run. */
 int programs_set_outputs(struct perf_source *self)
 {
 	struct event_set *events = &self->event_set;
-	int r = 0;
+	int r;
 
-	self->sample_parts = calloc(events->n_cpus, sizeof(*self->sample_parts));
+	self->sample_parts = calloc(events->n_rings, sizeof(*self->sample_parts));
 	if (!self->sample_parts)
 		return -ENOMEM;
-	if (events->setup.has_sample_parts)
-		r = event_set_add_sample_parts(events);
+	r = open_parts(events);
 	for (size_t i = 0; i < events->n_events && r == 0; i++) {
 		const struct recorded_event *event = &events->events[i];
+		const struct sample_program *programs;
+		size_t n = find_emitters(self, event, &programs);
 
-		if (event->kind != RING_SAMPLES || event->number != SAMPLE_PARTS)
-			continue;
-		merge_expect_parts(&self->merge, RING_SAMPLES * events->n_cpus + event->cpu,
-				   event->id);
-		for (size_t k = 0; k < self->n_sample_programs && r == 0; k++)
-			r = sample_program_set_output(&self->sample_programs[k],
-						      events->cpus[event->cpu], event->fd);
+		if (n)
+			merge_expect_parts(&self->merge, event->kind * events->n_cpus + event->cpu,
+					   event->id);
+		for (size_t k = 0; k < n && r == 0; k++)
+			r = sample_program_set_output(&programs[k], events->cpus[event->cpu],
+						      event->fd);
 	}
 	programs_note_look(self, 0);
 	return r;

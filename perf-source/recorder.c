@@ -38,11 +38,11 @@ static void lose_registers(struct stage *stage, struct perf_record_sample *sampl
 	sample->abi = sample->n_registers = sample->stack_size = 0;
 }
 
-/* The parts that wait in the ring of a record of RING_SAMPLES. */
+/* The parts that wait in the ring of a record. */
 static struct sample_parts *sample_parts_of(struct perf_source *self,
 					    const struct merge_record *record)
 {
-	return &self->sample_parts[record->ring % self->event_set.n_cpus];
+	return &self->sample_parts[record->ring];
 }
 
 /* What was emitted, or lost, before this record is of no later sample. */
@@ -55,40 +55,47 @@ static int take_part(struct perf_source *self, const struct merge_record *record
 {
 	const struct perf_record_raw *raw = (const void *)record->header;
 	struct sample_parts *parts = sample_parts_of(self, record);
+	enum ring_kind kind = event_set_ring_kind(&self->event_set, record->ring);
 	int r;
 
-	for (size_t i = 0; i < self->n_sample_programs; i++)
+	for (size_t i = 0; kind == RING_SAMPLES && i < self->n_sample_programs; i++)
 		sample_program_note_read(&self->sample_programs[i], raw->cpu, raw->header.size);
 	r = sample_parts_take(parts, &self->event_set.rings[record->ring], raw);
 	self->has_deep_stacks |= parts->n > 0;
 	return r;
 }
 
+static uint64_t stack_pointer_of(const struct perf_record_sample *sample)
+{
+	const struct arch *arch = arch_host();
+
+	return sample->n_registers ? arch_sampled(arch, sample->registers, arch->sp) : 0;
+}
+
 /* The parts that continue a sample's stack; NULL: none. */
 static const struct sample_parts *find_parts(struct stage *stage, const struct sample_parts *parts,
-					     const struct perf_record_sample *sample, uint64_t sp)
+					     const struct perf_record_sample *sample)
 {
 	if (!parts->cut)
 		return NULL;
 	++*counters_get(&stage->counters, "deep-stacks",
 			wire_name_text(&wire_names_stack_cut, parts->cut));
-	if (sample->n_registers && sample_parts_are_of(parts, sample->tid, sp, sample->stack_size))
+	if (sample->n_registers && sample_parts_are_of(parts, sample->tid, stack_pointer_of(sample), sample->stack_size))
 		return parts;
 	++*counters_get(&stage->counters, "deep-stacks", "not-continued");
 	return NULL;
 }
 
-/* The context of a sample's thread; NULL: none. */
-static const struct sample_part *find_context(struct stage *stage, const struct sample_parts *parts,
-					      const struct perf_record_sample *sample, uint64_t sp)
+static struct sample_context find_context(const struct sample_parts *parts,
+					  const struct perf_record_sample *sample)
 {
-	const struct sample_part *context =
-		sample->n_registers ? sample_parts_context(parts, sample->tid, sp) : NULL;
+	const struct sample_part *part =
+		sample->n_registers
+			? sample_parts_context(parts, sample->tid, stack_pointer_of(sample))
+			: NULL;
 
-	if (context)
-		++*counters_get(&stage->counters, "thread-contexts",
-				wire_name_text(&wire_names_context_state, context->end));
-	return context;
+	return part ? (struct sample_context){ part + 1, part->size, part->end }
+		    : (struct sample_context){ 0 };
 }
 
 /* Takes a sample of a sampling event. */
@@ -97,18 +104,27 @@ static int put_sample(struct stage *stage, struct perf_source *self,
 		      uint32_t event)
 {
 	const struct sample_parts *parts = sample_parts_of(self, record);
-	const struct arch *arch = arch_host();
-	uint64_t sp = sample->n_registers ? arch_sampled(arch, sample->registers, arch->sp) : 0;
 	const struct sample_of_event of = {
 		.event = event,
 		.weight = sample->period,
-		.context = find_context(stage, parts, sample, sp),
-		.parts = find_parts(stage, parts, sample, sp),
+		.context = find_context(parts, sample),
+		.parts = find_parts(stage, parts, sample),
 	};
 	int r;
 
 	self->missing.n_sampled += event == 0;
 	r = sample_put(stage, &self->processes, sample, record->time, &of);
+	clear_parts(self, record);
+	return r;
+}
+
+/* Takes the stack of a thread that is switched out, or of a waker. */
+static int take_wait(struct perf_source *self, const struct merge_record *record, uint32_t number,
+		     const struct perf_record_sample *sample)
+{
+	struct sample_context context = find_context(sample_parts_of(self, record), sample);
+	int r = self->off_cpu.backend->take_stack(&self->off_cpu, number, sample, context);
+
 	clear_parts(self, record);
 	return r;
 }
@@ -139,7 +155,7 @@ static int take_sample(struct stage *stage, struct perf_source *self,
 					      sample.n_chain))
 		lose_registers(stage, &sample);
 	if (kind == RING_WAITS)
-		return self->off_cpu.backend->take_stack(&self->off_cpu, event->number, &sample);
+		return take_wait(self, record, event->number, &sample);
 	return put_sample(stage, self, record, &sample, event->number);
 }
 
@@ -161,6 +177,7 @@ static int take_lost(struct stage *stage, struct perf_source *self,
 		*counters_get(&stage->counters, "events", "switches-lost") += lost->n;
 		return self->off_cpu.backend->take_lost(&self->off_cpu, record->time);
 	case RING_WAITS: /* those waits have no stack, those wake-ups are missing */
+		clear_parts(self, record);
 		*counters_get(&stage->counters, "events", "waits-lost") += lost->n;
 		return 0;
 	default:
@@ -499,13 +516,14 @@ void perf_source_deinit(void *data)
 	images_deinit(&self->images);
 	coming_deinit(&self->coming);
 	gaps_deinit(&self->gaps);
-	for (size_t i = 0; self->sample_parts && i < self->event_set.n_cpus; i++)
+	for (size_t i = 0; self->sample_parts && i < self->event_set.n_rings; i++)
 		sample_parts_deinit(&self->sample_parts[i]);
 	free(self->sample_parts);
 	merge_deinit(&self->merge);
 	event_set_deinit(&self->event_set);
 	for (size_t i = 0; i < self->n_sample_programs; i++)
 		sample_program_unload(&self->sample_programs[i]);
+	sample_program_unload(&self->waits_program);
 	for (uint32_t i = 0; i < self->options.n_events; i++)
 		sampled_event_undefine(&self->options.events[i], i);
 	for (size_t i = 0; self->pid_fds && i < self->options.n_pids; i++)

@@ -301,6 +301,7 @@ static int start_recording(struct stage *stage, struct perf_source *self)
 		.stack_size = options->stack_size,
 		.enable_on_exec = !options->all && !options->n_pids && options->command,
 		.inherit = !options->all,
+		.waits_program_fd = -1,
 	};
 	choose_events(options, &event_set->setup);
 	r = prepare_following(self);

@@ -91,7 +91,7 @@ uint64_t sample_program_count_skipped(const struct sample_program *program)
 	return 0;
 }
 
-int switch_program_init(struct switch_program *program)
+int switch_program_init(struct switch_program *program, const struct context_program *contexts)
 {
 	*program = (struct switch_program){ 0 };
 	return -ENOSYS;

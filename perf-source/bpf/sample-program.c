@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "perf-source/bpf/context.skel.h"
+#include "perf-source/bpf/context-map.h"
 #include "perf-source/bpf/follow.skel.h"
 #include "perf-source/bpf/sample-program.h"
 #include "perf-source/bpf/sample.skel.h"
@@ -16,17 +16,6 @@ static int set_followed(struct sample_bpf *skeleton, const struct follow_program
 		return bpf_map__set_max_entries(map, 1);
 	skeleton->rodata->follows = true;
 	return bpf_map__reuse_fd(map, bpf_map__fd(follow->skeleton->maps.followed));
-}
-
-/* The places of contexts, or an empty map that the program never looks at. */
-static int set_contexts(struct sample_bpf *skeleton, const struct context_program *contexts)
-{
-	struct bpf_map *map = skeleton->maps.context_places;
-
-	if (!contexts || !context_program_is_loaded(contexts))
-		return bpf_map__set_max_entries(map, 1);
-	skeleton->rodata->reads_contexts = true;
-	return bpf_map__reuse_fd(map, bpf_map__fd(contexts->skeleton->maps.context_places));
 }
 
 /* All programs write to one ring of a CPU, and so have one account of it. 0 or -errno. */
@@ -58,7 +47,7 @@ int sample_program_load(struct sample_program *program, const struct sample_sett
 	skeleton->rodata->n_terms = settings->n;
 	r = set_followed(skeleton, settings->follow);
 	if (r == 0)
-		r = set_contexts(skeleton, settings->contexts);
+		r = CONTEXT_MAP_SET(skeleton, settings->contexts);
 	if (r == 0)
 		r = set_memory(skeleton, settings);
 	if (r == 0)

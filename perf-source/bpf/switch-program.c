@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
 
+#include "perf-source/bpf/context-map.h"
 #include "perf-source/bpf/pid-namespace.h"
 #include "perf-source/bpf/switch-program.h"
 #include "perf-source/bpf/switch.skel.h"
@@ -9,7 +10,7 @@ enum {
 	VISITS_MAX = 2 * SWITCH_THREADS_MAX, /* a walk begins anew if its key was deleted */
 };
 
-int switch_program_init(struct switch_program *program)
+int switch_program_init(struct switch_program *program, const struct context_program *contexts)
 {
 	int r;
 
@@ -20,7 +21,9 @@ int switch_program_init(struct switch_program *program)
 	program->skeleton = switch_bpf__open();
 	if (!program->skeleton)
 		return -errno;
-	r = switch_bpf__load(program->skeleton);
+	r = CONTEXT_MAP_SET(program->skeleton, contexts);
+	if (r == 0)
+		r = switch_bpf__load(program->skeleton);
 	if (r < 0)
 		switch_program_deinit(program);
 	return r;

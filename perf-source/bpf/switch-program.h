@@ -16,6 +16,7 @@
 
 #include <stdint.h>
 
+#include "perf-source/bpf/context-program.h"
 #include "perf-source/bpf/switch-state.h"
 
 enum { SWITCH_LOOK_CUT = 1 }; /* of switch_program_each() */
@@ -25,11 +26,12 @@ struct switch_program {
 };
 
 /*
- * Makes the maps and the programs. 0 or -errno: -EPERM: it takes CAP_BPF and CAP_PERFMON; -ESRCH:
- * the kernel has no type information; -EINVAL, -EACCES: it rejects them; -EOPNOTSUPP: not in the
- * initial PID namespace; -ENOSYS: built without BPF.
+ * Makes the maps and the programs; if `contexts` are loaded, stacks have those of their threads. 0
+ * or -errno: -EPERM: it takes CAP_BPF and CAP_PERFMON; -ESRCH: the kernel has no type information;
+ * -EINVAL, -EACCES: it rejects them; -EOPNOTSUPP: not in the initial PID namespace; -ENOSYS: built
+ * without BPF.
  */
-int switch_program_init(struct switch_program *program);
+int switch_program_init(struct switch_program *program, const struct context_program *contexts);
 void switch_program_deinit(struct switch_program *program);
 
 /* Sets the events of type BPF_OUTPUT for a CPU's stacks and other records. 0 or -errno. */

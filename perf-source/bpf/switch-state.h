@@ -49,10 +49,12 @@ struct switch_thread {
 	uint64_t window_since, window_n, window_ns, window_long_ns;
 };
 
-/* Follows a stack. */
+/* Follows a stack; then come the bytes of the thread's context. */
 struct switch_stack {
 	uint64_t woken_ns; /* of a waker: how long the woken thread had waited; 0: switched out */
 	uint64_t flags;	   /* enum wire_sample_flags, of a waker */
+	uint32_t context_state; /* enum wire_context_state; 0: it was not looked for */
+	uint32_t context_size;
 };
 
 enum switch_event_kind {

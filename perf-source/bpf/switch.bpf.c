@@ -6,6 +6,7 @@
 #include "perf-source/bpf/kernel-types.h"
 
 #include "common/wire/wire.h"
+#include "perf-source/bpf/read-context.h"
 #include "perf-source/bpf/switch-state.h"
 
 enum {
@@ -17,6 +18,9 @@ enum {
 char gpl[] SEC("license") = "GPL";
 
 struct switch_settings settings;
+const volatile bool reads_contexts;
+
+struct context_places context_places SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -31,6 +35,19 @@ struct {
 	__type(key, uint32_t);
 	__type(value, int);
 } stacks SEC(".maps"), events SEC(".maps");
+
+/* What is emitted with a stack; interrupts are off meanwhile. */
+struct emitted_stack {
+	struct switch_stack stack;
+	char context[WIRE_THREAD_CONTEXT_MAX];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct emitted_stack);
+} emitted_stacks SEC(".maps");
 
 static void add_thread(uint32_t tid, uint32_t pid, enum switch_state state, uint64_t begun,
 		       uint64_t how)
@@ -89,12 +106,26 @@ static __always_inline void emit(void *ctx, const struct switch_thread *thread, 
 	bpf_perf_event_output(ctx, &events, BPF_F_CURRENT_CPU, &event, sizeof(event));
 }
 
-/* Emits the current stack. */
+/* Emits the current stack, and the context of its thread. */
 static __always_inline void emit_stack(void *ctx, uint64_t woken_ns, uint64_t flags)
 {
-	struct switch_stack stack = { .woken_ns = woken_ns, .flags = flags };
+	struct task_struct *task = bpf_get_current_task_btf();
+	uint32_t zero = 0;
+	struct emitted_stack *emitted = bpf_map_lookup_elem(&emitted_stacks, &zero);
+	uint64_t size = 0;
 
-	bpf_perf_event_output(ctx, &stacks, BPF_F_CURRENT_CPU, &stack, sizeof(stack));
+	if (!emitted)
+		return;
+	emitted->stack = (struct switch_stack){ .woken_ns = woken_ns, .flags = flags };
+	if (reads_contexts && task->mm)
+		emitted->stack.context_state =
+			read_context(&context_places, task, emitted->context, &size);
+	barrier_var(size); /* the verifier must see the value itself compared */
+	if (size > sizeof(emitted->context))
+		return;
+	emitted->stack.context_size = size;
+	bpf_perf_event_output(ctx, &stacks, BPF_F_CURRENT_CPU, emitted,
+			      sizeof(emitted->stack) + size);
 }
 
 /*

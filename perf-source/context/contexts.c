@@ -12,19 +12,20 @@
 #include "common/base/growing-list.h"
 #include "perf-source/context/contexts.h"
 
-#define LOOK_NS (5 * NANOSECONDS_A_MILLISECOND)	  /* for maps, at one time */
-#define ROUND_NS (10 * NANOSECONDS_A_SECOND)	  /* between two looks at a process's maps, */
-#define YOUNG_ROUND_NS (NANOSECONDS_A_SECOND / 5) /* and while it is young: programs publish */
-#define YOUNG_NS (5 * NANOSECONDS_A_SECOND)	  /* their context when they begin */
-enum { LOOK_SHARE = 100 };			  /* 1/100 of the time, at most, goes into maps */
-
 void contexts_init(struct contexts *contexts, struct stage *stage, struct processes *processes,
-		   struct context_program *program)
+		   struct context_program *program, bool (*is_wanted)(uint32_t pid, void *arg),
+		   void *arg)
 {
 	*contexts = (struct contexts){
 		.stage = stage,
 		.processes = processes,
 		.program = program,
+		.search = {
+			.processes = processes,
+			.is_wanted = is_wanted,
+			.arg = arg,
+			.is_once = context_program_is_loaded(program) && program->watches,
+		},
 	};
 	pair_map_init(&contexts->published, CONTEXTS_WAITING_MAX);
 }
@@ -40,8 +41,8 @@ void contexts_deinit(struct contexts *contexts)
 	for (size_t i = 0; i < CONTEXTS_HELPERS_MAX; i++)
 		end_helper(contexts, &contexts->helpers[i]);
 	pair_map_deinit(&contexts->published);
+	context_search_deinit(&contexts->search);
 	free(contexts->waiting);
-	free(contexts->to_look_at);
 }
 
 /* Only the last address of a process counts. 0 or -ENOMEM. */
@@ -66,78 +67,9 @@ static int add(struct contexts *contexts, struct context_job job)
 	return r;
 }
 
-static bool is_context(const char *path)
+static int add_found(uint32_t pid, uint64_t address, void *arg)
 {
-	static const char *const names[] = { "/memfd:OTEL_CTX", "[anon_shmem:OTEL_CTX]",
-					     "[anon:OTEL_CTX]" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strncmp(path, names[i], strlen(names[i])))
-			return true;
-	return false;
-}
-
-/* Searches the maps of a process. 0 or -ENOMEM. */
-static int look_at(struct contexts *contexts, uint32_t pid)
-{
-	_cleanup_(proc_maps_deinit) struct proc_maps maps = { 0 };
-	struct proc_view *proc = &contexts->processes->proc;
-
-	if (!proc->shows(pid) || proc->read_maps(proc, pid, MAPS_ALL, &maps) < 0)
-		return 0;
-	for (size_t i = 0; i < maps.n; i++) {
-		if (!is_context(maps.list[i].path))
-			continue;
-		return add(contexts,
-			   (struct context_job){ .pid = pid, .address = maps.list[i].start });
-	}
-	return 0;
-}
-
-static int list_process(uint32_t pid, void *arg)
-{
-	struct contexts *contexts = arg;
-
-	return GROWING_LIST_ADD(contexts->to_look_at, contexts->n_to_look_at, pid);
-}
-
-/* Begins another round, over all processes or young ones. The program makes later ones needless. */
-static int begin_round(struct contexts *contexts, uint64_t now)
-{
-	bool is_needless =
-		context_program_is_loaded(contexts->program) && contexts->program->watches;
-	uint64_t since = 0;
-
-	if (contexts->n_to_look_at)
-		return 0;
-	if (now >= contexts->round_at) {
-		contexts->round_at = is_needless ? UINT64_MAX : now + ROUND_NS;
-	} else {
-		if (is_needless || now < contexts->young_round_at || now < YOUNG_NS)
-			return 0;
-		since = now - YOUNG_NS;
-	}
-	contexts->young_round_at = now + YOUNG_ROUND_NS;
-	return processes_each(contexts->processes, since, list_process, contexts);
-}
-
-/* Looks at maps for a while. 0 or -ENOMEM. */
-static int look_at_maps(struct contexts *contexts)
-{
-	uint64_t began = clock_now(CLOCK_MONOTONIC), now = began;
-	int r = now < contexts->look_at ? 0 : begin_round(contexts, now);
-
-	if (now < contexts->look_at || !contexts->n_to_look_at)
-		return r;
-	while (r == 0 && contexts->n_to_look_at && now - began < LOOK_NS) {
-		uint32_t pid = contexts->to_look_at[--contexts->n_to_look_at];
-
-		if (!contexts->is_wanted || contexts->is_wanted(pid, contexts->arg))
-			r = look_at(contexts, pid);
-		now = clock_now(CLOCK_MONOTONIC);
-	}
-	contexts->look_at = now + (now - began) * LOOK_SHARE;
-	return r;
+	return add(arg, (struct context_job){ .pid = pid, .address = address });
 }
 
 /* Adds the processes that have published something since. 0 or -ENOMEM. */
@@ -151,7 +83,7 @@ static int take_named(struct contexts *contexts)
 	for (size_t i = 0; i < CONTEXTS_WAITING_MAX && r == 0; i++) {
 		if (!context_program_take(contexts->program, &job.pid, &job.address))
 			break;
-		if (!contexts->is_wanted || contexts->is_wanted(job.pid, contexts->arg))
+		if (contexts->search.is_wanted(job.pid, contexts->search.arg))
 			r = add(contexts, job);
 	}
 	return r;
@@ -325,7 +257,7 @@ int contexts_attend(struct contexts *contexts, uint64_t time)
 	int r = take_named(contexts);
 
 	if (r == 0)
-		r = look_at_maps(contexts);
+		r = context_search_go_on(&contexts->search, add_found, contexts);
 	if (r == 0)
 		r = take_answers(contexts, time);
 	return r < 0 ? r : begin_waiting(contexts, time);
@@ -333,7 +265,7 @@ int contexts_attend(struct contexts *contexts, uint64_t time)
 
 bool contexts_are_coming(const struct contexts *contexts)
 {
-	bool are_coming = contexts->n_waiting || contexts->n_to_look_at;
+	bool are_coming = contexts->n_waiting || context_search_is_first(&contexts->search);
 
 	for (size_t i = 0; i < CONTEXTS_HELPERS_MAX; i++)
 		are_coming |= contexts->helpers[i].upid != 0;

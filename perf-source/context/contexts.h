@@ -11,6 +11,7 @@
 #include "common/source/processes.h"
 #include "perf-source/bpf/context-program.h"
 #include "perf-source/context/context-reader.h"
+#include "perf-source/context/context-search.h"
 
 enum {
 	CONTEXTS_HELPERS_MAX = 4,
@@ -31,22 +32,20 @@ struct context_job {
 struct contexts {
 	struct stage *stage; /* borrowed, as all below */
 	struct processes *processes;
-	struct context_program *program;	    /* it may not be loaded */
-	bool (*is_wanted)(uint32_t pid, void *arg); /* whether the recording is of a process */
-	void *arg;
+	struct context_program *program; /* it may not be loaded */
+	struct context_search search;
 	struct context_job helpers[CONTEXTS_HELPERS_MAX]; /* upid 0: free */
 	struct context_job *waiting;
 	size_t n_waiting, n_waiting_allocated;
-	uint32_t *to_look_at; /* PIDs whose maps are to be searched, from the end on */
-	size_t n_to_look_at;
-	uint64_t look_at, round_at, young_round_at; /* CLOCK_MONOTONIC: not before */
 	struct pair_map published; /* (upid, 0) → when the context that was emitted was published */
 	size_t n_stuck;
 	uint64_t n_refused;
 };
 
+/* `is_wanted`: whether the recording is of a process. */
 void contexts_init(struct contexts *contexts, struct stage *stage, struct processes *processes,
-		   struct context_program *program);
+		   struct context_program *program, bool (*is_wanted)(uint32_t pid, void *arg),
+		   void *arg);
 void contexts_deinit(struct contexts *contexts);
 
 /* To be called regularly; `time` is that of the stream. 0 or -errno: of the output, or of memory.

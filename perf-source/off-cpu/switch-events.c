@@ -177,19 +177,34 @@ static int take_switch(struct off_cpu *off_cpu, const struct perf_event_header *
 					 : take_wait(off_cpu, thread, &event);
 }
 
+/* The context behind the data of a stack. */
+static struct sample_context context_of(const struct perf_record_sample *sample,
+					const struct switch_stack *data)
+{
+	if (sample->data_size < sizeof(*data) ||
+	    data->context_size > sample->data_size - sizeof(*data))
+		return (struct sample_context){ 0 };
+	return (struct sample_context){
+		.bytes = sample->data + sizeof(*data),
+		.size = data->context_size,
+		.state = data->context_state,
+	};
+}
+
 /* The data that follow a stack show whether it is of a thread switched out, or of a waker. */
 static int take_stack(struct off_cpu *off_cpu, uint32_t number,
-		      const struct perf_record_sample *sample)
+		      const struct perf_record_sample *sample, struct sample_context context)
 {
 	struct switch_stack data = { 0 };
 	struct perf_record_sample stack = *sample;
 
 	if (sample->data_size >= sizeof(data))
 		memcpy(&data, sample->data, sizeof(data));
+	context = context_of(sample, &data);
 	switch_events_trim_stack(data.woken_ns ? &off_cpu->waking : &off_cpu->leaving, &stack);
 	if (data.woken_ns)
-		return off_cpu_put_wakeup(off_cpu, &stack, data.woken_ns, data.flags);
-	off_cpu_take_stack(off_cpu, &stack);
+		return off_cpu_put_wakeup(off_cpu, &stack, context, data.woken_ns, data.flags);
+	off_cpu_take_stack(off_cpu, &stack, context);
 	return 0;
 }
 

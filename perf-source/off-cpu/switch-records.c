@@ -87,7 +87,8 @@ static struct off_cpu_thread *find_woken(const struct off_cpu *off_cpu,
 	return off_cpu_find_thread(off_cpu, woken);
 }
 
-static int take_waking(struct off_cpu *off_cpu, const struct perf_record_sample *sample)
+static int take_waking(struct off_cpu *off_cpu, const struct perf_record_sample *sample,
+		       struct sample_context context)
 {
 	struct off_cpu_thread *thread = find_woken(off_cpu, sample);
 	uint64_t waited;
@@ -102,17 +103,19 @@ static int take_waking(struct off_cpu *off_cpu, const struct perf_record_sample 
 		return 0;
 	waited = sample->time - thread->since;
 	if (waited >= off_cpu->threshold.ns)
-		return off_cpu_put_wakeup(off_cpu, sample, waited, 0);
+		return off_cpu_put_wakeup(off_cpu, sample, context, waited, 0);
 	waited = wait_threshold_sample(&off_cpu->threshold, &thread->woken_short_waits, waited);
-	return waited ? off_cpu_put_wakeup(off_cpu, sample, waited, WIRE_sample_flags_SAMPLED) : 0;
+	if (!waited)
+		return 0;
+	return off_cpu_put_wakeup(off_cpu, sample, context, waited, WIRE_sample_flags_SAMPLED);
 }
 
 static int take_stack(struct off_cpu *off_cpu, uint32_t number,
-		      const struct perf_record_sample *sample)
+		      const struct perf_record_sample *sample, struct sample_context context)
 {
 	if (number == WAITS_WAKING)
-		return take_waking(off_cpu, sample);
-	off_cpu_take_stack(off_cpu, sample);
+		return take_waking(off_cpu, sample, context);
+	off_cpu_take_stack(off_cpu, sample, context);
 	return 0;
 }
 

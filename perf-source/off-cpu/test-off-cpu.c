@@ -19,6 +19,7 @@ enum {
 	PID = 5000000, /* above PID_MAX_LIMIT: never in /proc */
 	TID = PID + 1,
 	STACK_SIZE = 64,
+	CONTEXT_SIZE = 8,
 	OFF_CPU_EVENT = 3,
 	N_CPUS = 1,
 };
@@ -99,7 +100,11 @@ static void take_stack(uint32_t tid, char content)
 	};
 
 	memset(stack_bytes, content, STACK_SIZE);
-	assert_int_equal(off_cpu.backend->take_stack(&off_cpu, WAITS_GOING, &sample), 0);
+	assert_int_equal(
+		off_cpu.backend->take_stack(&off_cpu, WAITS_GOING, &sample,
+					    (struct sample_context){ stack_bytes, CONTEXT_SIZE,
+								     WIRE_context_state_READ }),
+		0);
 }
 
 /* Releases the rings, whose records the kernel then overwrites. */
@@ -141,6 +146,11 @@ static void expect_wait(uint64_t time, uint64_t weight, uint32_t flags, char con
 	assert_int_equal(view.sample.flags, flags);
 	assert_int_equal(view.sample.stack.size, STACK_SIZE);
 	assert_int_equal(((const char *)view.sample.stack.data)[STACK_SIZE - 1], content);
+	if (off_cpu.backend->pairs_in_kernel) /* contexts come with other data */
+		return;
+	assert_int_equal(view.sample.context_state, WIRE_context_state_READ);
+	assert_int_equal(view.sample.thread_context.size, CONTEXT_SIZE);
+	assert_memory_equal(view.sample.thread_context.data, view.sample.stack.data, CONTEXT_SIZE);
 }
 
 static void expect_sum(uint32_t end, uint64_t weight)
@@ -201,7 +211,7 @@ static void test_a_stack_outlives_its_ring_space(void **state)
 	give_back();
 	come(TID, 7000);
 	expect_wait(7000, 1000, 0, 'b');
-	assert_int_equal(off_cpu.kept_bytes, STACK_SIZE);
+	assert_int_equal(off_cpu.kept_bytes, STACK_SIZE + CONTEXT_SIZE);
 }
 
 static void test_existing_threads_are_counted_from_the_start(void **state)
@@ -357,7 +367,9 @@ static void wake(uint64_t time, char flags, size_t size)
 
 	data[WAKING_FLAGS_AT] = flags;
 	memcpy(data + WAKING_PID_AT, &woken, sizeof(woken));
-	assert_int_equal(off_cpu.backend->take_stack(&off_cpu, WAITS_WAKING, &waker), 0);
+	assert_int_equal(off_cpu.backend->take_stack(&off_cpu, WAITS_WAKING, &waker,
+						     (struct sample_context){ 0 }),
+			 0);
 }
 
 static void test_the_waker_is_emitted(void **state)
@@ -546,7 +558,12 @@ static void test_the_program_is_not_in_its_stacks(void **state)
 /* The BPF program stores a 0 for a thread that goes off the CPU. */
 static void test_a_wakeup_sampled_by_the_kernel(void **state)
 {
-	struct switch_stack data = { 700, WIRE_sample_flags_SAMPLED };
+	struct {
+		struct switch_stack stack;
+		char context[CONTEXT_SIZE];
+	} data = { { 700, WIRE_sample_flags_SAMPLED, WIRE_context_state_READ, CONTEXT_SIZE },
+		   "context" };
+	const struct sample_context none = { 0 };
 	const struct perf_record_sample waker = { .pid = PID + 7,
 						  .tid = PID + 8,
 						  .time = 1500,
@@ -554,16 +571,19 @@ static void test_a_wakeup_sampled_by_the_kernel(void **state)
 						  .data_size = sizeof(data) };
 	union wire_view view;
 
-	assert_int_equal(off_cpu.backend->take_stack(&off_cpu, WAITS_GOING, &waker), 0);
+	assert_int_equal(off_cpu.backend->take_stack(&off_cpu, WAITS_GOING, &waker, none), 0);
 	view = expect(WIRE_RECORD_sample);
 	assert_int_equal(view.sample.event, OFF_CPU_EVENT + 1);
 	assert_int_equal(view.sample.tid, PID + 8);
 	assert_int_equal(view.sample.weight, 700);
 	assert_int_equal(view.sample.flags, WIRE_sample_flags_SAMPLED);
+	assert_int_equal(view.sample.context_state, WIRE_context_state_READ);
+	assert_memory_equal(view.sample.thread_context.data, data.context, CONTEXT_SIZE);
 	assert_null(off_cpu.threads);
-	data.woken_ns = 0;
-	assert_int_equal(off_cpu.backend->take_stack(&off_cpu, WAITS_GOING, &waker), 0);
-	assert_non_null(off_cpu_find_thread(&off_cpu, PID + 8));
+	data.stack.woken_ns = 0;
+	data.stack.context_size++; /* more than there is */
+	assert_int_equal(off_cpu.backend->take_stack(&off_cpu, WAITS_GOING, &waker, none), 0);
+	assert_int_equal(off_cpu_find_thread(&off_cpu, PID + 8)->context.state, 0);
 }
 
 /* Five thousand waits per second by two threads: ten times what one CPU may emit. */

@@ -21,9 +21,12 @@ struct wait_backend {
 	int (*take_switch)(struct off_cpu *off_cpu, const struct perf_event_header *header,
 			   uint64_t time);
 
-	/* A sample of RING_WAITS; `number` is WAITS_GOING or WAITS_WAKING. */
+	/*
+	 * A sample of RING_WAITS; `number` is WAITS_GOING or WAITS_WAKING. `context` is what
+	 * another program has emitted before it.
+	 */
 	int (*take_stack)(struct off_cpu *off_cpu, uint32_t number,
-			  const struct perf_record_sample *sample);
+			  const struct perf_record_sample *sample, struct sample_context context);
 
 	/* Any record, before processes.h takes it: forks, execs and exits concern waits. */
 	int (*take_task)(struct off_cpu *off_cpu, const struct perf_event_header *header,

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "perf-source/off-cpu/waits.h"
-#include "perf-source/perf/sample.h"
 
 void off_cpu_init(struct off_cpu *off_cpu, const struct wait_backend *backend, struct stage *stage,
 		  struct processes *processes, uint32_t event, size_t n_cpus, uint64_t least_ns)
@@ -175,6 +174,7 @@ static int emit_wait(struct off_cpu *off_cpu, struct off_cpu_thread *thread, uin
 		.flags = thread->flags,
 		.waker_pid = is_woken ? thread->waker_pid : 0,
 		.waker_tid = is_woken ? thread->waker_tid : 0,
+		.context = thread->context,
 	};
 
 	wait_threshold_count_emitted(&off_cpu->threshold, weight);
@@ -219,7 +219,8 @@ int off_cpu_end_wait(struct off_cpu *off_cpu, struct off_cpu_thread *thread, uin
 	return off_cpu_end_sampled_wait(off_cpu, thread, time, weight);
 }
 
-void off_cpu_take_stack(struct off_cpu *off_cpu, const struct perf_record_sample *sample)
+void off_cpu_take_stack(struct off_cpu *off_cpu, const struct perf_record_sample *sample,
+			struct sample_context context)
 {
 	struct off_cpu_thread *thread = off_cpu_find_thread(off_cpu, sample->tid);
 
@@ -234,6 +235,7 @@ void off_cpu_take_stack(struct off_cpu *off_cpu, const struct perf_record_sample
 		return;
 	thread->has_stack = true;
 	thread->stack = *sample;
+	thread->context = context;
 	if (!thread->is_borrowed) {
 		thread->is_borrowed = true;
 		thread->next = off_cpu->borrowed;
@@ -256,7 +258,8 @@ static const void *move(char **at, const void *part, size_t size)
 static void keep_stack(struct off_cpu *off_cpu, struct off_cpu_thread *thread)
 {
 	struct perf_record_sample *stack = &thread->stack;
-	size_t size = (stack->n_chain + stack->n_registers) * sizeof(uint64_t) + stack->stack_size;
+	size_t size = (stack->n_chain + stack->n_registers) * sizeof(uint64_t) + stack->stack_size +
+		      thread->context.size;
 	char *at;
 
 	if (size > thread->memory_size) {
@@ -275,6 +278,7 @@ static void keep_stack(struct off_cpu *off_cpu, struct off_cpu_thread *thread)
 	stack->chain = move(&at, stack->chain, stack->n_chain * sizeof(uint64_t));
 	stack->registers = move(&at, stack->registers, stack->n_registers * sizeof(uint64_t));
 	stack->stack = move(&at, stack->stack, stack->stack_size);
+	thread->context.bytes = move(&at, thread->context.bytes, thread->context.size);
 }
 
 void off_cpu_keep(struct off_cpu *off_cpu)
@@ -288,11 +292,11 @@ void off_cpu_keep(struct off_cpu *off_cpu)
 }
 
 int off_cpu_put_wakeup(struct off_cpu *off_cpu, const struct perf_record_sample *sample,
-		       uint64_t weight, uint32_t flags)
+		       struct sample_context context, uint64_t weight, uint32_t flags)
 {
-	const struct sample_of_event of = { .event = off_cpu->wakeup_event,
-					    .weight = weight,
-					    .flags = flags };
+	const struct sample_of_event of = {
+		.event = off_cpu->wakeup_event, .weight = weight, .flags = flags, .context = context
+	};
 
 	wait_threshold_count_emitted(&off_cpu->threshold, weight);
 	off_cpu->n_wakeups++;

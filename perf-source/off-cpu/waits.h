@@ -11,6 +11,7 @@
 #include "common/stage/stage.h"
 #include "perf-source/bpf/switch-program.h"
 #include "perf-source/off-cpu/wait-threshold.h"
+#include "perf-source/perf/sample.h"
 #include "perf-source/perf/tracepoint.h"
 
 #define OFF_CPU_EMIT_NS 1000000000ULL	/* how often sums are emitted */
@@ -37,6 +38,7 @@ struct off_cpu_thread {
 	/* The stack that it was switched out with: in the ring, or in `memory`. */
 	bool has_stack;
 	struct perf_record_sample stack;
+	struct sample_context context;
 	void *memory;
 	size_t memory_size;
 	struct off_cpu_thread *next; /* in `borrowed` or `gone` of struct off_cpu */
@@ -128,7 +130,8 @@ static inline void off_cpu_lose_threads(struct off_cpu *off_cpu, uint64_t time)
 void off_cpu_remove_thread(struct off_cpu *off_cpu, struct off_cpu_thread *thread);
 
 /* Takes the stack of a thread that is switched out; it stays in its ring until off_cpu_keep(). */
-void off_cpu_take_stack(struct off_cpu *off_cpu, const struct perf_record_sample *sample);
+void off_cpu_take_stack(struct off_cpu *off_cpu, const struct perf_record_sample *sample,
+			struct sample_context context);
 
 /* To be called when all output was written, before rings are released: copies stacks from them. */
 void off_cpu_keep(struct off_cpu *off_cpu);
@@ -154,7 +157,7 @@ int off_cpu_end_sampled_wait(struct off_cpu *off_cpu, struct off_cpu_thread *thr
  * short waits are sampled as the waits themselves are.
  */
 int off_cpu_put_wakeup(struct off_cpu *off_cpu, const struct perf_record_sample *sample,
-		       uint64_t weight, uint32_t flags);
+		       struct sample_context context, uint64_t weight, uint32_t flags);
 
 /* Emits a thread's sums until now; off_cpu_emit_last() also the rest of its short waits. */
 int off_cpu_emit_thread(struct off_cpu *off_cpu, struct off_cpu_thread *thread, uint64_t time);

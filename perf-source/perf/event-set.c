@@ -227,6 +227,13 @@ int event_set_add_sample_parts(struct event_set *event_set)
 	return add_to_rings(event_set, event, event_open_sample_parts);
 }
 
+int event_set_add_wait_parts(struct event_set *event_set)
+{
+	const struct recorded_event event = { .kind = RING_WAITS, .number = WAITS_PARTS };
+
+	return add_to_rings(event_set, event, event_open_sample_parts);
+}
+
 int event_set_add_wakings(struct event_set *event_set)
 {
 	const struct recorded_event event = { .kind = RING_WAITS, .number = WAITS_WAKING };

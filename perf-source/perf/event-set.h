@@ -28,7 +28,7 @@ enum ring_kind {
 };
 
 /* Whose stack a sample of RING_WAITS has; our BPF program emits both kinds by the first. */
-enum { WAITS_GOING, WAITS_WAKING };
+enum { WAITS_GOING, WAITS_WAKING, WAITS_PARTS /* no sample: parts of one */ };
 
 /* In RING_SAMPLES, the number of what is no sample: parts of one (sample-parts.h). */
 enum { SAMPLE_PARTS = SAMPLED_EVENTS_MAX };
@@ -81,9 +81,9 @@ int event_set_add_kernel_code(struct event_set *event_set);
 /* Likewise opens events that report every switch, where a BPF program pairs waits. */
 int event_set_add_switches(struct event_set *event_set);
 
-/* Likewise opens the events of parts of samples, in the rings of samples; they are not enabled yet.
- */
+/* Likewise opens the events of parts of samples, in the rings of samples or of waits. */
 int event_set_add_sample_parts(struct event_set *event_set);
+int event_set_add_wait_parts(struct event_set *event_set);
 
 /* Likewise opens wake-up events of all tasks; event_set_add() opens those of single tasks. */
 int event_set_add_wakings(struct event_set *event_set);

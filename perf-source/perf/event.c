@@ -173,18 +173,25 @@ static bool ask_for_less(struct event_setup *setup, int error)
 	return part;
 }
 
-/* Takes `fd` over and returns it, or closes it and returns -errno. */
+/* These two take `fd` over and return it, or close it and return -errno. */
+static int set_program(int fd, int program_fd)
+{
+	_cleanup_fd_ int owned = fd;
+
+	if (fd >= 0 && program_fd >= 0 && ioctl(fd, PERF_EVENT_IOC_SET_BPF, program_fd) < 0)
+		return -errno;
+	take_fd(&owned);
+	return fd;
+}
+
 static int set_filter(int fd, const struct sampled_event *event)
 {
 	_cleanup_fd_ int owned = fd;
 
-	if (event->filter && sampled_event_is_tracepoint(event)) {
-		if (ioctl(fd, PERF_EVENT_IOC_SET_FILTER, event->filter) < 0)
-			return errno == EINVAL ? -EBADMSG : -errno;
-	} else if (event->filter_program_fd >= 0) {
-		if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, event->filter_program_fd) < 0)
-			return -errno;
-	}
+	if (!event->filter || !sampled_event_is_tracepoint(event))
+		return set_program(take_fd(&owned), event->filter_program_fd);
+	if (ioctl(fd, PERF_EVENT_IOC_SET_FILTER, event->filter) < 0)
+		return errno == EINVAL ? -EBADMSG : -errno;
 	return take_fd(&owned);
 }
 
@@ -226,7 +233,11 @@ int event_open_switches(const struct event_setup *setup, pid_t pid, int cpu)
 
 int event_open_sample_parts(const struct event_setup *setup, pid_t pid, int cpu)
 {
-	return open_event(emitted_attr(setup, setup->sample_wakeup), pid, cpu);
+	struct perf_event_attr attr = emitted_attr(setup, setup->sample_wakeup);
+
+	attr.disabled = 0;
+	attr.enable_on_exec = 0;
+	return open_event(attr, pid, cpu);
 }
 
 /* The kernel samples a thread as it is switched out: the stack is that of its wait. */
@@ -237,7 +248,8 @@ int event_open_waits(const struct event_setup *setup, pid_t pid, int cpu)
 
 	if (setup->no_kernel)
 		return -EACCES;
-	return open_event(waits_attr(setup, PERF_TYPE_SOFTWARE, config), pid, cpu);
+	return set_program(open_event(waits_attr(setup, PERF_TYPE_SOFTWARE, config), pid, cpu),
+			   setup->waits_program_fd);
 }
 
 int event_open_all_switches(const struct event_setup *setup, pid_t pid, int cpu)

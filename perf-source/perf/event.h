@@ -23,6 +23,7 @@ struct event_setup {
 	uint32_t stack_size;
 	uint32_t sample_wakeup, switch_wakeup, sideband_wakeup; /* bytes written that wake us */
 	uint32_t waking_tracepoint;				/* 0: unavailable or not wanted */
+	int waits_program_fd;	 /* of waits that are sampled; borrowed, -1: none */
 	bool has_switch_program; /* switches are paired in the kernel (switch-program.h) */
 	bool has_sample_parts;	 /* a BPF program emits parts of samples (sample-parts.h) */
 	bool enable_on_exec;
@@ -43,7 +44,7 @@ struct event_setup {
 int event_open_sample(struct event_setup *setup, uint32_t number, pid_t pid, int cpu);
 int event_open_sideband(struct event_setup *setup, pid_t pid, int cpu);
 
-/* Parts of deep stacks, of all tasks. */
+/* Parts of samples, of all tasks; enabled at once, as programs emit none without a sample. */
 int event_open_sample_parts(const struct event_setup *setup, pid_t pid, int cpu);
 
 /*

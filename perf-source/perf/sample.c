@@ -39,20 +39,21 @@ int sample_put(struct stage *stage, struct processes *processes,
 		.event = of->event,
 		.flags = of->flags,
 		.waker_tid = of->waker_tid,
+		.thread_context = { of->context.bytes, of->context.size },
+		.context_state = of->context.state,
 	};
 	uint64_t user_address = 0;
 	int r = 0;
 
-	if (of->context) {
-		out.thread_context = (struct wire_blob){ of->context + 1, of->context->size };
-		out.context_state = of->context->end;
-	}
 	if (of->parts) {
 		out.stack_parts = of->parts->n;
 		out.stack_cut = of->parts->cut;
 	}
 
 	stage->samples_in++;
+	if (out.context_state)
+		++*counters_get(&stage->counters, "thread-contexts",
+				wire_name_text(&wire_names_context_state, out.context_state));
 	if (sample->n_registers)
 		user_address = arch_sampled(arch_host(), sample->registers, arch_host()->pc);
 	if (of->waker_pid)

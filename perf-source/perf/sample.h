@@ -7,14 +7,21 @@
 #include "common/stage/stage.h"
 #include "perf-source/perf/sample-parts.h"
 
+/* A thread's context at a sample, in a ring or in memory of its owner. */
+struct sample_context {
+	const void *bytes;
+	size_t size;
+	uint32_t state; /* enum wire_context_state; 0: it was not looked for */
+};
+
 /* What the kernel's record lacks: what the sample is of. */
 struct sample_of_event {
 	uint32_t event; /* event number */
 	uint64_t weight;
-	uint32_t flags;			   /* enum wire_sample_flags */
-	uint32_t waker_pid, waker_tid;	   /* of a wait; 0: unknown */
-	const struct sample_part *context; /* of its thread; NULL: none was looked for */
-	const struct sample_parts *parts;  /* that continue its stack; NULL: none */
+	uint32_t flags;		       /* enum wire_sample_flags */
+	uint32_t waker_pid, waker_tid; /* of a wait; 0: unknown */
+	struct sample_context context;
+	const struct sample_parts *parts; /* that continue its stack; NULL: none */
 };
 
 /* Emits a sample, and before it what readers need of its process. 0 or -errno of the output. */

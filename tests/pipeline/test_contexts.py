@@ -11,7 +11,8 @@ import reading
 
 BUILD = pipeline.BUILD / "tests" / "pipeline"
 SECONDS = "1.5"
-LATE_NS = 50_000_000  # from the process context until the kernel's program knows where to look
+OFF_CPU = 1  # the number of an event
+SUMS = "short-waits", "no-stack"
 Change = struct.Struct("<QQQ")
 TraceContext = collections.namedtuple("TraceContext", "trace span flags attributes")
 
@@ -57,8 +58,13 @@ class Labelled:
             elif kind == "trace_attribute":
                 self.contexts[field(line, "trace_context")].attributes[field(line, "key")] = field(line, "value")
             elif kind == "stack":
-                self.stacks.append((int(field(line, "time")), int(field(line, "tid")), int(field(line, "event")),
-                                    int(field(line, "weight")), self.contexts.get(field(line, "trace_context"))))
+                if field(line, "end") not in SUMS:
+                    self.add_stack(line)
+
+    def add_stack(self, line):
+        time, tid, event, weight = (int(field(line, name)) for name in ("time", "tid", "event", "weight"))
+        self.stacks.append((time - weight if event == OFF_CPU else time, time, tid, event,
+                            self.contexts.get(field(line, "trace_context"))))
 
 
 def span_of(context):
@@ -80,26 +86,31 @@ class Contexts(pipeline.RecordingTest):
     def labelled(self):
         return Labelled(self.run_on(self.stream, self.stage("live-unwinder"), [pipeline.program("frame-dump")]).decode())
 
-    def check(self, labelled, least=200):
-        """No label is wrong, and each thread that was in a span has one."""
+    def check(self, labelled, least=200, events=(0,), span_ns=20_000):
+        """
+        No label is wrong, and each thread that was in a span has one. A wait counts as it ends: nobody changes the
+        span of a thread that is away.
+        """
         threads = read_log(self.log)
         n = collections.Counter()
         self.assertEqual(len(labelled.published), 1)
-        for time, tid, _, _, context in labelled.stacks:
+        begun = min(time for _, time, *_, context in labelled.stacks if context)
+        for since, time, tid, event, context in labelled.stacks:
             if tid not in threads:
                 self.assertIsNone(context)
                 continue
-            spans = spans_at(threads[tid], time)
+            spans = spans_at(threads[tid], time - (event == OFF_CPU))
             if context:
                 self.assertIn(span_of(context), spans)
                 self.assertEqual(context.trace, "01" + "00" * 7 + context.span)
                 self.assertEqual(context.attributes, {"route": f"{span_of(context):016x}"})
                 self.assertEqual(context.flags, 1)
-                n["labelled"] += 1
-            elif 0 not in spans and time > labelled.published[0] + LATE_NS:
+                n[event] += 1
+            elif 0 not in spans and since > begun + span_ns:
                 n["missing"] += 1
-        self.assertGreater(n["labelled"], least)
-        self.assertLessEqual(n["missing"], n["labelled"] / 1000)
+        for event in events:
+            self.assertGreater(n[event], least)
+        self.assertLessEqual(n["missing"], n.total() / 1000)
 
     def test_a_variable_of_the_program(self):
         self.record("spans")
@@ -120,6 +131,12 @@ class Contexts(pipeline.RecordingTest):
             with self.subTest(name):
                 self.record("spans-loaded", library=name)
                 self.check(self.labelled())
+
+    def test_waits_have_the_context_of_their_thread(self):
+        for options in (), ("-a",):
+            with self.subTest(options):
+                self.record("spans", "wait", options=("--off-cpu", *options), span_us="4000")
+                self.check(self.labelled(), 50, (0, OFF_CPU), 4_000_000)
 
     def test_threads_that_publish_nothing_have_none(self):
         self.record("spans", "none")
