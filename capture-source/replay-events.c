@@ -39,29 +39,6 @@ static bool parse_event(const char *text, struct wire_event *ret)
 	return ret->kind && ret->unit;
 }
 
-static struct lines lines_of(const struct syscap_file *file, const char *path)
-{
-	const struct syscap_embedded_file *embedded = syscap_file_embedded(file, path);
-
-	return embedded ? (struct lines){ embedded->data, embedded->data + embedded->size }
-			: (struct lines){ 0 };
-}
-
-/* The next line as a string; an oversized one becomes empty. false: there is none. */
-static bool next_line(struct lines *lines, char *ret, size_t size)
-{
-	const char *end;
-
-	if (lines->at == lines->end)
-		return false;
-	end = memchr(lines->at, '\n', lines->end - lines->at);
-	end = end ? end : lines->end;
-	snprintf(ret, size, "%.*s", (size_t)(end - lines->at) < size ? (int)(end - lines->at) : 0,
-		 lines->at);
-	lines->at = end < lines->end ? end + 1 : end;
-	return true;
-}
-
 /* "123 /system.slice/cron.service": keeps where the path begins; it goes to the end of the line. */
 static int read_cgroups(struct replay_events *events, const struct syscap_file *file)
 {
@@ -70,7 +47,7 @@ static int read_cgroups(struct replay_events *events, const struct syscap_file *
 	int r = 0;
 
 	events->cgroups_end = lines.end;
-	for (; r != -ENOMEM && next_line(&lines, line, sizeof(line)); before = lines) {
+	for (; r != -ENOMEM && lines_next(&lines, line, sizeof(line)); before = lines) {
 		int32_t pid;
 		int path_at = 0;
 
@@ -232,7 +209,7 @@ int replay_events_next_time(struct replay_events *events, uint64_t until, int32_
 	struct lines behind = events->times;
 	char line[128];
 
-	while (next_line(&behind, line, sizeof(line))) {
+	while (lines_next(&behind, line, sizeof(line))) {
 		bool is_one = sscanf(line, SYSCAP_THREAD_TIME, &ret->time, ret_pid, &ret->tid,
 				     &ret->on_cpu, &ret->off_cpu, &ret->n_waits) == 6;
 
@@ -251,7 +228,7 @@ int replay_events_next_name(struct replay_events *events, uint64_t until,
 	struct lines behind = events->names;
 	char line[256];
 
-	while (next_line(&behind, line, sizeof(line))) {
+	while (lines_next(&behind, line, sizeof(line))) {
 		int name_at = 0;
 		bool is_one = sscanf(line, "%lu %d %d %n", &ret->time, &ret->pid, &ret->tid,
 				     &name_at) == 3 &&

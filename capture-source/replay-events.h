@@ -5,14 +5,10 @@
  */
 #pragma once
 
+#include "capture-source/lines.h"
 #include "capture-source/replay-sample.h"
 
 enum { REPLAY_EVENTS_MAX = WIRE_EVENTS_MAX };
-
-/* Of an embedded file. */
-struct lines {
-	const char *at, *end;
-};
 
 struct replay_events {
 	size_t n;			    /* 0: only the event of `hello` */

@@ -133,6 +133,7 @@ void replay_syscap_deinit(struct replay *replay)
 {
 	syscap_file_deinit(&replay->syscap);
 	replay_counters_deinit(&replay->counters);
+	replay_contexts_deinit(&replay->contexts);
 	bundle_deinit(&replay->bundle);
 	kallsyms_deinit(&replay->kallsyms);
 	taking_free(replay->taking);
@@ -325,6 +326,7 @@ static int take_sample(struct stage *stage, struct replay *replay, const struct 
 	n_addresses -= stack.event > 0;
 	r = taking_take(replay->taking, process, frame, addresses, n_addresses, &stack.frames,
 			&stack.end);
+	stack.trace_context = replay_contexts_of_thread(&replay->contexts, frame->pid, sample->tid);
 	if (stack.event && r == 0)
 		r = weigh(replay, frame, &stack);
 	stage->samples_in++;
@@ -431,6 +433,16 @@ static int take(struct stage *stage, struct replay *replay, const struct syscap_
 	default:
 		return 0;
 	}
+}
+
+static int find_number(int32_t pid, uint64_t time, uint64_t *ret, void *arg)
+{
+	const struct syscap_frame frame = { .pid = pid, .time = time, .cpu = -1 };
+	struct replayed_process *process;
+	int r = find_process(arg, &frame, NULL, &process);
+
+	*ret = r < 0 ? 0 : process->process.number;
+	return r;
 }
 
 /* Emits thread times up to `until`. */
@@ -560,10 +572,15 @@ int replay_syscap_run(struct stage *stage, struct replay *replay)
 		r = replay_events_start(replay->events, stage, &replay->syscap);
 	if (r == 0)
 		r = put_files(stage, replay);
+	replay_contexts_init(&replay->contexts, &replay->syscap);
+	replay->contexts.find_process = find_number;
+	replay->contexts.arg = replay;
 	for (size_t i = 0; i < replay->syscap.n_items && r == 0 && !stage_should_stop(); i++) {
 		const struct syscap_frame *frame = syscap_file_frame(&replay->syscap, i);
 
 		r = put_thread_names(replay, frame->time);
+		if (r == 0)
+			r = replay_contexts_emit(&replay->contexts, stage, frame->time);
 		if (r == 0)
 			r = put_thread_times(stage, replay, frame->time);
 		if (r == 0)

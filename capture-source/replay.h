@@ -5,6 +5,7 @@
 #include "capture-source/bundle.h"
 #include "capture-source/capture-file.h"
 #include "capture-source/locations.h"
+#include "capture-source/replay-contexts.h"
 #include "capture-source/replay-counters.h"
 #include "capture-source/syscap-file.h"
 #include "common/stream/kallsyms.h"
@@ -23,6 +24,7 @@ struct replay {
 	struct heap_replay *heap;     /* see replay-heap.h */
 	struct replay_events *events; /* see replay-events.h */
 	struct replay_counters counters;
+	struct replay_contexts contexts;
 	struct pair_map names;	   /* (PID in the file, 0) → item with its first name */
 	struct pair_map processes; /* (PID in the file, 0) → struct replayed_process * */
 	bool is_ours;		   /* written by stackpipe */

@@ -35,6 +35,7 @@ enum value_type_field { VALUE_TYPE_TYPE = 1, VALUE_TYPE_UNIT = 2 };
 enum sample_field {
 	SAMPLE_STACK = 1,
 	SAMPLE_ATTRIBUTES = 2,
+	SAMPLE_LINK = 3,
 	SAMPLE_VALUES = 4,
 	SAMPLE_TIMESTAMPS = 5
 };
@@ -68,9 +69,9 @@ struct otlp_writer {
 	const struct profile *profile;
 	struct profile_groups groups;
 	struct wait_reasons reasons;
-	uint32_t cgroup;	      /* a name: that of the resource being written */
-	struct view views[VIEWS_MAX]; /* each becomes a profile */
-	uint64_t sums[VIEWS_MAX];     /* of what was written in each */
+	const struct profile_process *resource; /* a process of the one being written */
+	struct view views[VIEWS_MAX];		/* each becomes a profile */
+	uint64_t sums[VIEWS_MAX];		/* of what was written in each */
 	size_t n_views;
 	bool has_totals;
 	struct used_names strings;
@@ -78,6 +79,7 @@ struct otlp_writer {
 	struct pair_map attributes; /* (key, number or name | IS_TEXT) → index */
 	uint32_t *stack_of_node;    /* 0: none yet */
 	uint32_t n_stacks;
+	uint32_t *link_of_context;				      /* by index; 0: no trace */
 	struct protobuf function_table, attribute_table, stack_table; /* grown on demand */
 	struct protobuf samples, message, inner, value, list;
 	bool has_failed;
@@ -170,6 +172,17 @@ static void add_wait_attributes(struct otlp_writer *self, const struct profile_s
 	protobuf_add_uint(&self->list, find_number(self, "stackpipe.waker.id", waker->tid));
 }
 
+static void add_attributes(struct otlp_writer *self, struct profile_attributes attributes)
+{
+	for (uint32_t i = attributes.first; i < attributes.first + attributes.n; i++) {
+		const struct profile_attribute *attribute = &self->profile->contexts.attributes[i];
+
+		protobuf_add_uint(&self->list,
+				  find_attribute(self, profile_text(self->profile, attribute->key),
+						 IS_TEXT | attribute->value));
+	}
+}
+
 static void put_attributes(struct otlp_writer *self, const struct profile_sample *sample)
 {
 	const struct profile_thread *thread = &self->profile->threads[sample->thread];
@@ -182,7 +195,12 @@ static void put_attributes(struct otlp_writer *self, const struct profile_sample
 	protobuf_add_uint(&self->list, find_number(self, "thread.id", thread->tid));
 	protobuf_add_uint(&self->list, find_attribute(self, "thread.name", IS_TEXT | thread->name));
 	add_wait_attributes(self, sample);
+	if (sample->context)
+		add_attributes(self, self->profile->contexts.list[sample->context - 1].attributes);
 	protobuf_put_packed(&self->message, SAMPLE_ATTRIBUTES, &self->list);
+	if (sample->context)
+		protobuf_put_uint(&self->message, SAMPLE_LINK,
+				  self->link_of_context[sample->context - 1]);
 }
 
 /* The time of a sample since 1970, if the stream has a start time. */
@@ -208,6 +226,16 @@ static void put_values(struct otlp_writer *self, const struct profile_group *gro
 	protobuf_put_packed(&self->message, SAMPLE_VALUES, &self->list);
 }
 
+/* Processes of one resource have the same control group, and have published the same, or nothing.
+ */
+static bool is_of_resource(const struct otlp_writer *self, const struct profile_process *process)
+{
+	const struct profile_attributes *wanted = &self->resource->resource;
+
+	return process->cgroup == self->resource->cgroup && process->resource.n == wanted->n &&
+	       (!wanted->n || process->resource.first == wanted->first);
+}
+
 /* Writes the samples of a group that are in a view: one for each time. */
 static void put_sample(struct otlp_writer *self, const struct profile_group *group,
 		       size_t view_number)
@@ -216,7 +244,7 @@ static void put_sample(struct otlp_writer *self, const struct profile_group *gro
 	struct view view = self->views[view_number];
 	uint64_t sum = profile_group_amount(&self->groups, self->profile, group, view);
 
-	if (self->profile->processes[process].cgroup != self->cgroup || !sum)
+	if (!is_of_resource(self, &self->profile->processes[process]) || !sum)
 		return;
 	sum_add(&self->sums[view_number], sum);
 	stack = find_stack(self, group->node);
@@ -334,12 +362,19 @@ static void add_resource_attribute(struct otlp_writer *self, const char *key, co
 	protobuf_put_message(&self->message, RESOURCE_ATTRIBUTES, &self->inner);
 }
 
-/* Writes the host, and the container, unit and cgroup as far as known. */
+/* Writes the host, what the process has published, and its container, unit and cgroup if known. */
 static void put_resource(struct otlp_writer *self, const struct profile_process *process,
 			 struct protobuf *resource_profiles)
 {
 	protobuf_reset(&self->message);
 	add_resource_attribute(self, "host.name", self->profile->stacks->hello.host);
+	for (uint32_t i = 0; i < process->resource.n; i++) {
+		const struct profile_attribute *attribute =
+			&self->profile->contexts.attributes[process->resource.first + i];
+
+		add_resource_attribute(self, profile_text(self->profile, attribute->key),
+				       profile_text(self->profile, attribute->value));
+	}
 	add_resource_attribute(self, "container.id",
 			       profile_text(self->profile, process->container));
 	add_resource_attribute(self, "systemd.unit", profile_text(self->profile, process->unit));
@@ -365,7 +400,10 @@ static void put_resource_profiles(struct otlp_writer *self, const struct profile
 	protobuf_deinit(&scope_profiles);
 }
 
-/* Writes a resource for each cgroup; one for everything if no cgroup is known. */
+/*
+ * Writes a resource for each process that has published one, and for each cgroup; one for
+ * everything if neither is known.
+ */
 static int put_resources(struct otlp_writer *self, struct protobuf *data)
 {
 	const struct profile *profile = self->profile;
@@ -378,10 +416,12 @@ static int put_resources(struct otlp_writer *self, struct protobuf *data)
 		const struct profile_process *process =
 			profile->n_processes ? &profile->processes[i] : &none;
 
-		self->cgroup = process->cgroup;
-		if (pair_map_find(&known, self->cgroup, 0))
+		uint64_t published = process->resource.n ? process->resource.first + 1 : 0;
+
+		self->resource = process;
+		if (pair_map_find(&known, process->cgroup, published))
 			continue;
-		r = pair_map_add(&known, self->cgroup, 0, 1);
+		r = pair_map_add(&known, process->cgroup, published, 1);
 		put_resource_profiles(self, process, data);
 	}
 	pair_map_deinit(&known);
@@ -449,14 +489,47 @@ static void put_location(struct otlp_writer *self, struct protobuf *dictionary,
 	protobuf_put_message(dictionary, DICTIONARY_LOCATIONS, &self->message);
 }
 
-static void put_link(struct otlp_writer *self, struct protobuf *dictionary)
+/* The bytes of an id of hexadecimal digits; all zero: it is empty. */
+static void put_id(struct otlp_writer *self, uint32_t field, const char *digits, size_t size)
 {
-	static const char zeros[TRACE_ID_SIZE];
+	uint8_t bytes[TRACE_ID_SIZE] = { 0 };
 
+	for (size_t i = 0; i < size && digits[2 * i]; i++)
+		sscanf(digits + 2 * i, "%2hhx", &bytes[i]);
+	protobuf_put_bytes(&self->message, field, bytes, size);
+}
+
+static void put_link(struct otlp_writer *self, struct protobuf *dictionary, const char *trace,
+		     const char *span)
+{
 	protobuf_reset(&self->message);
-	protobuf_put_bytes(&self->message, LINK_TRACE_ID, zeros, TRACE_ID_SIZE);
-	protobuf_put_bytes(&self->message, LINK_SPAN_ID, zeros, SPAN_ID_SIZE);
+	put_id(self, LINK_TRACE_ID, trace, TRACE_ID_SIZE);
+	put_id(self, LINK_SPAN_ID, span, SPAN_ID_SIZE);
 	protobuf_put_message(dictionary, DICTIONARY_LINKS, &self->message);
+}
+
+/* The first means none. Samples refer to them by their order here. */
+static void put_links(struct otlp_writer *self, struct protobuf *dictionary)
+{
+	const struct profile_contexts *contexts = &self->profile->contexts;
+
+	put_link(self, dictionary, "", "");
+	for (size_t i = 0; i < contexts->n; i++)
+		if (self->link_of_context[i])
+			put_link(self, dictionary, contexts->list[i].trace_id,
+				 contexts->list[i].span_id);
+}
+
+static int number_links(struct otlp_writer *self)
+{
+	const struct profile_contexts *contexts = &self->profile->contexts;
+	uint32_t n = 0;
+
+	self->link_of_context = calloc(contexts->n + 1, sizeof(*self->link_of_context));
+	for (size_t i = 0; self->link_of_context && i < contexts->n; i++)
+		if (*contexts->list[i].trace_id)
+			self->link_of_context[i] = ++n;
+	return self->link_of_context ? 0 : -ENOMEM;
 }
 
 /* Appends a table with its null entry first; the table's fields are the dictionary's. */
@@ -476,7 +549,7 @@ static void put_dictionary(struct otlp_writer *self, struct protobuf *data)
 	for (size_t i = 1; i < profile->n_locations; i++)
 		put_location(self, &dictionary, &profile->locations[i]);
 	append_table(&dictionary, DICTIONARY_FUNCTIONS, &self->function_table);
-	put_link(self, &dictionary);
+	put_links(self, &dictionary);
 	append_table(&dictionary, DICTIONARY_ATTRIBUTES, &self->attribute_table);
 	append_table(&dictionary, DICTIONARY_STACKS, &self->stack_table);
 	for (size_t i = 0; i < self->strings.n; i++) {
@@ -505,6 +578,8 @@ static int put_all(struct otlp_writer *self)
 
 	if (r == 0)
 		r = wait_reasons_init(&self->reasons, self->profile);
+	if (r == 0)
+		r = number_links(self);
 	self->stack_of_node = calloc(self->profile->n_nodes, sizeof(*self->stack_of_node));
 	if (r < 0 || !self->stack_of_node)
 		return -ENOMEM;
@@ -539,6 +614,7 @@ static int write_file(const struct export *export)
 	for (size_t i = 0; i < sizeof(messages) / sizeof(messages[0]); i++)
 		protobuf_deinit(messages[i]);
 	free(self.stack_of_node);
+	free(self.link_of_context);
 	profile_groups_deinit(&self.groups);
 	wait_reasons_deinit(&self.reasons);
 	pair_map_deinit(&self.functions);
@@ -548,6 +624,6 @@ static int write_file(const struct export *export)
 }
 
 const struct format format_otlp = {
-	.wants = RECORDER_LOSSES,
+	.wants = RECORDER_LOSSES | RECORDER_CONTEXTS,
 	.write = write_file,
 };

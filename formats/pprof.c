@@ -211,6 +211,37 @@ static void put_heap_stack(struct pprof_writer *self, const struct heap_stack *s
 	put(self, PROFILE_SAMPLE, &self->message);
 }
 
+static void add_text(struct pprof_writer *self, const char *key, const char *text)
+{
+	if (*text)
+		add_label(self, key, used_names_index_of_text(&self->strings, text), 0);
+}
+
+static void add_attributes(struct pprof_writer *self, struct profile_attributes attributes)
+{
+	for (uint32_t i = attributes.first; i < attributes.first + attributes.n; i++) {
+		const struct profile_attribute *attribute = &self->profile->contexts.attributes[i];
+
+		add_text_label(self, profile_text(self->profile, attribute->key), attribute->value);
+	}
+}
+
+/* What the program publishes: its service, and the trace context of the thread. */
+static void add_context_labels(struct pprof_writer *self, const struct profile_process *process,
+			       const struct profile_sample *sample)
+{
+	const struct profile_contexts *contexts = &self->profile->contexts;
+	const struct profile_context *context = &contexts->list[sample->context - 1];
+
+	add_text_label(self, "service.name",
+		       profile_attribute_find(contexts, process->resource, "service.name"));
+	if (!sample->context)
+		return;
+	add_text(self, "trace_id", context->trace_id);
+	add_text(self, "span_id", context->span_id);
+	add_attributes(self, context->attributes);
+}
+
 /* The reason of a wait, and the thread that ended it. */
 static void add_wait_labels(struct pprof_writer *self, const struct profile_sample *sample)
 {
@@ -246,6 +277,7 @@ static void put_sample(struct pprof_writer *self, const struct profile_groups *g
 	add_text_label(self, "container", process->container);
 	add_text_label(self, "systemd_unit", process->unit);
 	add_wait_labels(self, profile_group_sample(groups, profile, group));
+	add_context_labels(self, process, profile_group_sample(groups, profile, group));
 	put(self, PROFILE_SAMPLE, &self->message);
 }
 
@@ -415,6 +447,6 @@ static int write_file(const struct export *export)
 
 const struct format format_pprof = {
 	.lacks = "times of samples and losses",
-	.wants = RECORDER_LOSSES,
+	.wants = RECORDER_LOSSES | RECORDER_CONTEXTS,
 	.write = write_file,
 };

@@ -14,6 +14,9 @@
 	RECORD(counter_values)                                                                     \
 	RECORD(thread_time)                                                                        \
 	RECORD(file)                                                                               \
+	RECORD(resource_attribute)                                                                 \
+	RECORD(trace_context)                                                                      \
+	RECORD(trace_attribute)                                                                    \
 	RECORD(message)                                                                            \
 	RECORD(lost)
 

@@ -29,7 +29,7 @@ static void publish(uint64_t process, const char *schema)
 
 	test_put_threads(&message, schema, keys);
 	record.payload = (struct wire_blob){ message.bytes, message.size };
-	assert_int_equal(trace_contexts_publish(&contexts, &record), 0);
+	assert_int_equal(trace_contexts_publish(&contexts, &stage, &record), 0);
 }
 
 static int set_up(void **state)

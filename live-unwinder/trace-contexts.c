@@ -87,17 +87,14 @@ void trace_contexts_forget(struct trace_contexts *contexts, uint64_t process)
 		free_published(contexts, published);
 }
 
-int trace_contexts_publish(struct trace_contexts *contexts,
-			   const struct wire_process_context *record)
+/* Keeps what a process has published. 0, -ENOMEM, or a positive number: it was refused. */
+static int keep(struct trace_contexts *contexts, const struct wire_process_context *record)
 {
 	struct published_context *published;
 	int r;
 
-	trace_contexts_forget(contexts, record->process);
-	if (HASH_COUNT(contexts->published) == TRACE_CONTEXTS_PROCESSES_MAX) {
-		contexts->n_refused++;
-		return 0;
-	}
+	if (HASH_COUNT(contexts->published) == TRACE_CONTEXTS_PROCESSES_MAX)
+		return PROCESS_CONTEXT_DAMAGED;
 	published = calloc(1, sizeof(*published));
 	if (!published)
 		return -ENOMEM;
@@ -110,10 +107,44 @@ int trace_contexts_publish(struct trace_contexts *contexts,
 			return 0;
 		r = -ENOMEM;
 	}
-	contexts->n_refused += r > 0;
 	process_context_deinit(&published->context);
 	free(published);
-	return r < 0 ? r : 0;
+	return r;
+}
+
+static int emit_resource(struct stage *stage, const struct wire_process_context *record,
+			 const struct process_context *context)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < context->n_attributes && r == 0; i++) {
+		const struct wire_resource_attribute out = {
+			.process = record->process,
+			.time = record->time,
+			.number = i,
+			.key = wire_string(context->attributes[i].key, WIRE_ATTRIBUTE_MAX),
+			.value = wire_string(context->attributes[i].value, WIRE_NAME_MAX),
+		};
+
+		r = stage_put(stage, WIRE_RECORD_resource_attribute, &out);
+	}
+	return r;
+}
+
+int trace_contexts_publish(struct trace_contexts *contexts, struct stage *stage,
+			   const struct wire_process_context *record)
+{
+	int kept, r;
+
+	trace_contexts_forget(contexts, record->process);
+	kept = keep(contexts, record);
+	if (kept < 0)
+		return kept;
+	contexts->n_refused += kept > 0;
+	r = stage_put(stage, WIRE_RECORD_process_context, record);
+	return r < 0 || kept ? r
+			     : emit_resource(stage, record,
+					     &find_published(contexts, record->process)->context);
 }
 
 /* Finds the attributes by the index of their keys; of several with one key the last counts. */

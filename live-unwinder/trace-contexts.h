@@ -27,8 +27,11 @@ struct trace_contexts {
 
 void trace_contexts_deinit(struct trace_contexts *contexts);
 
-/* Takes a process context; the record itself passes on. 0 or -ENOMEM. */
-int trace_contexts_publish(struct trace_contexts *contexts,
+/*
+ * Takes a process context, and emits it with the attributes of the resource. 0, -ENOMEM or -errno
+ * of the output.
+ */
+int trace_contexts_publish(struct trace_contexts *contexts, struct stage *stage,
 			   const struct wire_process_context *record);
 
 /* A process has ended. */

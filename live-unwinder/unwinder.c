@@ -285,9 +285,8 @@ static void continue_stack(struct live_unwinder *self, struct unwinding *unwindi
 int unwinder_handle_process_context(struct stage *stage, void *data, const void *view)
 {
 	struct live_unwinder *self = data;
-	int r = trace_contexts_publish(&self->trace_contexts, view);
 
-	return r < 0 ? r : STAGE_PASS;
+	return trace_contexts_publish(&self->trace_contexts, stage, view);
 }
 
 int unwinder_handle_sample(struct stage *stage, void *data, const void *view)

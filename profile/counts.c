@@ -59,8 +59,11 @@ static int count_samples(struct counts *counts, const struct counts_filter *filt
 		uint64_t n = amount(profile, filter, sample);
 
 		if (!n || (filter->threads && !filter->threads[sample->thread]) ||
-		    (matches && !matches[node]))
+		    (matches && !matches[node]) ||
+		    (filter->is_wanted && !filter->is_wanted(sample, filter->arg)))
 			continue;
+		if (filter->add && filter->add(sample, n, filter->arg) < 0)
+			return -ENOMEM;
 		if (has_waiter && filter->has_waiters)
 			self = counts->tree->node_of[profile_waiter(profile, sample->node)];
 		sum_add(&counts->self[self], n);

@@ -11,6 +11,10 @@ struct counts_filter {
 	const bool *functions; /* by function of the tree: stacks must have one; NULL: any */
 	struct view view;
 	bool has_waiters; /* waits and wake-ups count at their waiter: profile_waiter() */
+	/* Another condition, and what is done with each sample that counts `n`; NULL: none. */
+	bool (*is_wanted)(const struct profile_sample *sample, const void *arg);
+	int (*add)(const struct profile_sample *sample, uint64_t n, void *arg);
+	void *arg;
 };
 
 struct function_count {

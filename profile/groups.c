@@ -15,6 +15,8 @@ static int compare_groups(const struct profile_sample *left, const struct profil
 		return left->event < right->event ? -1 : 1;
 	if (left->flags != right->flags)
 		return left->flags < right->flags ? -1 : 1;
+	if (left->context != right->context)
+		return left->context < right->context ? -1 : 1;
 	if (left->waker != right->waker)
 		return left->waker < right->waker ? -1 : 1;
 	return 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Groups of samples that have thread, event, stack, flags and (for waits) waker in common. */
+/* Groups of samples that have thread, event, stack, flags, context and (for waits) waker in common.
+ */
 #pragma once
 
 #include "profile/profile.h"

@@ -25,6 +25,8 @@ static int compare_kinds(const struct profile_sample *a, const struct profile_sa
 	if (!order)
 		order = compare_numbers(a->waker, b->waker);
 	if (!order)
+		order = compare_numbers(a->context, b->context);
+	if (!order)
 		order = compare_numbers(a->event, b->event);
 	if (!order)
 		order = compare_numbers(a->end, b->end);
@@ -87,7 +89,7 @@ static void merge_blocks(struct profile *profile, size_t block)
 	profile->n_samples = n_left;
 }
 
-/* Samples that stand for at most `n` lose their stack and waker. */
+/* Samples that stand for at most `n` lose their stack, waker and context. */
 static void drop_stacks(struct profile *profile, uint64_t n, uint32_t crowd)
 {
 	for (size_t i = 0; i < profile->n_samples; i++) {
@@ -98,7 +100,7 @@ static void drop_stacks(struct profile *profile, uint64_t n, uint32_t crowd)
 		stacks_find_no_room(profile->stacks, sample->end, sample->n);
 		sample->end = WIRE_stack_end_MORE_STACKS;
 		sample->node = crowd;
-		sample->waker = sample->flags = 0;
+		sample->waker = sample->context = sample->flags = 0;
 	}
 }
 

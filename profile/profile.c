@@ -36,6 +36,7 @@ int profile_init(struct profile *profile, struct stacks *stacks)
 	pair_map_init(&profile->module_of_image, PROFILE_MODULES_MAX);
 	pair_map_init(&profile->process_of_number, PROFILE_PROCESSES_MAX);
 	pair_map_init(&profile->thread_of_tid, PROFILE_THREADS_MAX);
+	profile_contexts_init(&profile->contexts, &stacks->names);
 	/* Entry 0 of each means none. */
 	profile->locations = calloc(1, sizeof(*profile->locations));
 	profile->modules = calloc(1, sizeof(*profile->modules));
@@ -59,6 +60,7 @@ void profile_deinit(struct profile *profile)
 	free(profile->counters);
 	free(profile->counter_values);
 	free(profile->marks);
+	profile_contexts_deinit(&profile->contexts);
 	node_index_deinit(&profile->node_index);
 	pair_map_deinit(&profile->location_of_place);
 	pair_map_deinit(&profile->module_of_image);
@@ -450,7 +452,7 @@ int profile_add_thread_time(struct profile *profile, const struct wire_thread_ti
 	return 0;
 }
 
-static_assert(sizeof(struct profile_sample) == 40, "there are many of them");
+static_assert(sizeof(struct profile_sample) == 48, "there are many of them");
 static_assert(EVENTS_MAX <= 1 << 5, "events fit");
 
 /* The thread that ended a wait: index + 1. */
@@ -479,6 +481,7 @@ int profile_add_known_stack(struct profile *profile, const struct named_stack *s
 		.end = record->end,
 		.event = record->event,
 		.flags = record->flags,
+		.context = profile_contexts_find(&profile->contexts, record->trace_context),
 	};
 	int r = 0;
 
@@ -562,14 +565,13 @@ static uint32_t intern_string(struct profile *profile, struct wire_string string
 	return string.size ? names_intern(&profile->stacks->names, string.data, string.size) : 0;
 }
 
-/* The process of a mark: its index + 1; 0: none is known. 0 or -ENOMEM. */
-static int find_process_of_mark(struct profile *profile, const struct wire_mark *mark,
-				uint32_t *ret)
+/* A process by its number: its index + 1; 0: it is not known. 0 or -ENOMEM. */
+static int find_known_process(struct profile *profile, uint64_t number, uint32_t *ret)
 {
-	const struct wire_stack whose = { .process = mark->process };
+	const struct wire_stack whose = { .process = number };
 	const struct named_stack stack = {
 		.record = &whose,
-		.process = process_table_find(&profile->stacks->identity.processes, mark->process),
+		.process = process_table_find(&profile->stacks->identity.processes, number),
 	};
 	uint32_t process;
 	int r;
@@ -589,7 +591,7 @@ int profile_add_mark(struct profile *profile, const struct wire_mark *mark)
 
 	if (profile->n_marks == PROFILE_MARKS_MAX)
 		return 0;
-	if (find_process_of_mark(profile, mark, &process) < 0)
+	if (find_known_process(profile, mark->process, &process) < 0)
 		return -ENOMEM;
 	return GROWING_LIST_ADD(profile->marks, profile->n_marks,
 				(struct profile_mark){
@@ -639,6 +641,28 @@ int profile_add_counter_values(struct profile *profile, const struct wire_counte
 			return -ENOMEM;
 	}
 	return 0;
+}
+
+int profile_add_resource_attribute(struct profile *profile,
+				   const struct wire_resource_attribute *record)
+{
+	uint32_t process;
+	int r = find_known_process(profile, record->process, &process);
+
+	if (r < 0 || !process)
+		return r;
+	return profile_contexts_add_resource(&profile->contexts, record,
+					     &profile->processes[process - 1].resource);
+}
+
+int profile_add_trace_context(struct profile *profile, const struct wire_trace_context *record)
+{
+	return profile_contexts_add(&profile->contexts, record);
+}
+
+int profile_add_trace_attribute(struct profile *profile, const struct wire_trace_attribute *record)
+{
+	return profile_contexts_add_attribute(&profile->contexts, record);
 }
 
 int profile_add_lost(struct profile *profile, const struct wire_lost *lost)

@@ -12,10 +12,11 @@
  */
 #pragma once
 
+#include "profile/contexts.h"
 #include "profile/node-index.h"
 #include "profile/stacks.h"
 
-/* With all of these full, a profile takes 700 MiB; half of that are samples. */
+/* With all of these full, a profile takes 900 MiB; nearly half of that are samples. */
 enum {
 	PROFILE_SAMPLES_MAX = 1 << 23,
 	PROFILE_NODES_MAX = 1 << 22,
@@ -60,7 +61,8 @@ struct profile_module {
 struct profile_process {
 	uint64_t number; /* of the incarnation */
 	uint32_t pid, name;
-	uint32_t cgroup, container, unit; /* names; 0: not known, or none (cgroup.h) */
+	uint32_t cgroup, container, unit;   /* names; 0: not known, or none (cgroup.h) */
+	struct profile_attributes resource; /* what it has published last, as service.name */
 	uint32_t crowd; /* the thread that stands for those beyond the limit: index + 1; 0: none */
 };
 
@@ -75,6 +77,7 @@ struct profile_sample {
 	uint64_t weight; /* of all of them */
 	uint32_t node, thread;
 	uint32_t waker;		      /* who ended the wait: a thread's index + 1; 0: not known */
+	uint32_t context;	      /* index + 1; 0: none */
 	uint8_t end;		      /* enum wire_stack_end */
 	uint8_t event : 5, flags : 3; /* below EVENTS_MAX; enum wire_sample_flags */
 };
@@ -120,6 +123,7 @@ struct profile {
 	struct profile_counter *counters; /* by number; entry 0 is unused */
 	struct profile_counter_value *counter_values;
 	struct profile_mark *marks;
+	struct profile_contexts contexts;
 	size_t n_locations, n_calls, n_modules, n_nodes, n_processes, n_threads, n_samples,
 		n_losses, n_counters, n_counter_values, n_marks;
 	uint64_t n_taken;   /* samples received; the list must add up to this */
@@ -171,6 +175,12 @@ int profile_add_thread_time(struct profile *profile, const struct wire_thread_ti
 int profile_add_mark(struct profile *profile, const struct wire_mark *mark);
 int profile_add_counter(struct profile *profile, const struct wire_counter *counter);
 int profile_add_counter_values(struct profile *profile, const struct wire_counter_values *values);
+
+/* What programs publish (contexts.h). 0 or -ENOMEM. */
+int profile_add_resource_attribute(struct profile *profile,
+				   const struct wire_resource_attribute *record);
+int profile_add_trace_context(struct profile *profile, const struct wire_trace_context *record);
+int profile_add_trace_attribute(struct profile *profile, const struct wire_trace_attribute *record);
 
 int profile_add_lost(struct profile *profile, const struct wire_lost *lost);
 

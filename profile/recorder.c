@@ -35,7 +35,8 @@ void recorder_init(void *self)
 	};
 	struct recorder *recorder = self;
 
-	recorder->wants = RECORDER_LOSSES | RECORDER_THREAD_TIMES | RECORDER_MESSAGES;
+	recorder->wants =
+		RECORDER_LOSSES | RECORDER_THREAD_TIMES | RECORDER_MESSAGES | RECORDER_CONTEXTS;
 	stacks_init(&recorder->stacks, &own);
 }
 
@@ -75,4 +76,7 @@ HANDLE(mark, RECORDER_MARKS, profile, profile_add_mark)
 HANDLE(counter, RECORDER_COUNTERS, profile, profile_add_counter)
 HANDLE(counter_values, RECORDER_COUNTERS, profile, profile_add_counter_values)
 HANDLE(thread_time, RECORDER_THREAD_TIMES, profile, profile_add_thread_time)
+HANDLE(resource_attribute, RECORDER_CONTEXTS, profile, profile_add_resource_attribute)
+HANDLE(trace_context, RECORDER_CONTEXTS, profile, profile_add_trace_context)
+HANDLE(trace_attribute, RECORDER_CONTEXTS, profile, profile_add_trace_attribute)
 HANDLE(message, RECORDER_MESSAGES, messages, messages_add)

@@ -15,13 +15,14 @@ enum recorder_wants {
 	RECORDER_COUNTERS = 1 << 2, /* and their values */
 	RECORDER_THREAD_TIMES = 1 << 3,
 	RECORDER_MESSAGES = 1 << 4,
+	RECORDER_CONTEXTS = 1 << 5, /* that programs publish */
 };
 
 struct recorder {
 	struct stacks stacks;
 	struct profile profile;
 	struct messages messages;
-	unsigned wants; /* enum recorder_wants; by default losses, thread times and messages */
+	unsigned wants; /* enum recorder_wants; by default losses, times, messages, contexts */
 };
 
 /*
@@ -47,6 +48,9 @@ int recorder_handle_counter(struct stage *stage, void *self, const void *view);
 int recorder_handle_counter_values(struct stage *stage, void *self, const void *view);
 int recorder_handle_thread_time(struct stage *stage, void *self, const void *view);
 int recorder_handle_message(struct stage *stage, void *self, const void *view);
+int recorder_handle_resource_attribute(struct stage *stage, void *self, const void *view);
+int recorder_handle_trace_context(struct stage *stage, void *self, const void *view);
+int recorder_handle_trace_attribute(struct stage *stage, void *self, const void *view);
 
 /* `part`: the offset of the recorder in the stage's state. */
 #define RECORDER_HANDLERS(part)                                                                    \
@@ -56,6 +60,9 @@ int recorder_handle_message(struct stage *stage, void *self, const void *view);
 		{ WIRE_RECORD_counter, recorder_handle_counter, part },                            \
 		{ WIRE_RECORD_counter_values, recorder_handle_counter_values, part },              \
 		{ WIRE_RECORD_thread_time, recorder_handle_thread_time, part },                    \
+		{ WIRE_RECORD_resource_attribute, recorder_handle_resource_attribute, part },      \
+		{ WIRE_RECORD_trace_context, recorder_handle_trace_context, part },                \
+		{ WIRE_RECORD_trace_attribute, recorder_handle_trace_attribute, part },            \
 	{                                                                                          \
 		WIRE_RECORD_message, recorder_handle_message, part                                 \
 	}

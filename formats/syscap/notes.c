@@ -27,10 +27,12 @@ void syscap_notes_init(struct syscap_notes *notes, struct syscap_files *files)
 		.thread_names = { .path = SYSCAP_THREAD_NAMES_FILE },
 		.cgroups = { .path = SYSCAP_CGROUPS_FILE },
 		.source_lines = { .path = SYSCAP_SOURCE_LINES_FILE },
+		.contexts = { .path = SYSCAP_CONTEXTS_FILE },
 	};
 	pair_map_init(&notes->emitted_threads, THREADS_EMITTED_MAX);
 	pair_map_init(&notes->emitted_places, PLACES_EMITTED_MAX);
 	pair_map_init(&notes->emitted_files, PLACES_EMITTED_MAX);
+	pair_map_init(&notes->emitted_contexts, THREADS_EMITTED_MAX);
 }
 
 void syscap_notes_deinit(struct syscap_notes *notes)
@@ -39,9 +41,11 @@ void syscap_notes_deinit(struct syscap_notes *notes)
 	free(notes->thread_names.text);
 	free(notes->cgroups.text);
 	free(notes->source_lines.text);
+	free(notes->contexts.text);
 	pair_map_deinit(&notes->emitted_threads);
 	pair_map_deinit(&notes->emitted_places);
 	pair_map_deinit(&notes->emitted_files);
+	pair_map_deinit(&notes->emitted_contexts);
 }
 
 static int put_piece(struct syscap_notes *notes, struct syscap_note *note, uint64_t time,
@@ -179,10 +183,62 @@ int syscap_note_lines(struct syscap_notes *notes, const struct names *names,
 				frame->image_number, frame->offset, text);
 }
 
+int syscap_note_resource(struct syscap_notes *notes, int32_t pid,
+			 const struct wire_resource_attribute *record)
+{
+	char key[TEXT_CLEAN_SIZE(WIRE_ATTRIBUTE_MAX)], value[WIRE_NAME_MAX];
+
+	return add_line(notes, &notes->contexts, record->time, SYSCAP_CONTEXT_RESOURCE,
+			record->time, pid, record->number,
+			text_clean_string(record->key.data, key, sizeof(key)),
+			text_clean_string(record->value.data, value, sizeof(value)));
+}
+
+int syscap_note_context(struct syscap_notes *notes, int32_t pid, uint64_t time,
+			const struct wire_trace_context *record)
+{
+	char trace[sizeof(record->trace_id)], span[sizeof(record->span_id)];
+
+	text_clean_string(record->trace_id, trace, sizeof(trace));
+	text_clean_string(record->span_id, span, sizeof(span));
+	return add_line(notes, &notes->contexts, time, SYSCAP_CONTEXT, time, record->number, pid,
+			*trace ? trace : "-", *span ? span : "-", record->flags,
+			record->n_attributes);
+}
+
+int syscap_note_attribute(struct syscap_notes *notes, uint64_t time,
+			  const struct wire_trace_attribute *record)
+{
+	char key[TEXT_CLEAN_SIZE(WIRE_ATTRIBUTE_MAX)], value[TEXT_CLEAN_SIZE(WIRE_ATTRIBUTE_MAX)];
+
+	return add_line(notes, &notes->contexts, time, SYSCAP_CONTEXT_ATTRIBUTE, time,
+			record->trace_context,
+			text_clean_string(record->key.data, key, sizeof(key)),
+			text_clean_string(record->value.data, value, sizeof(value)));
+}
+
+int syscap_note_context_since(struct syscap_notes *notes, struct syscap_time when, int32_t tid,
+			      uint64_t context)
+{
+	uint64_t *emitted = pair_map_find(&notes->emitted_contexts, when.pid, tid);
+	int r = 0;
+
+	if (emitted ? *emitted == context : !context)
+		return 0;
+	if (emitted)
+		*emitted = context;
+	else
+		r = pair_map_add(&notes->emitted_contexts, when.pid, tid, context);
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
+	return add_line(notes, &notes->contexts, when.time, SYSCAP_CONTEXT_SINCE, when.time,
+			when.pid, tid, context);
+}
+
 int syscap_notes_end(struct syscap_notes *notes, uint64_t time)
 {
 	struct syscap_note *all[] = { &notes->thread_times, &notes->thread_names, &notes->cgroups,
-				      &notes->source_lines };
+				      &notes->source_lines, &notes->contexts };
 	int r = 0;
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all) && r == 0; i++)

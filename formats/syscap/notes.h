@@ -2,7 +2,8 @@
 /*
  * What Sysprof's capture format has no frames for, as lines of embedded files that Sysprof ignores
  * and capture-source reads back (syscap-format.h): times and names of threads, cgroups of
- * processes, and source lines of locations. PIDs and TIDs are those of the capture.
+ * processes, source lines of locations, and contexts that programs publish. PIDs and TIDs are those
+ * of the capture.
  */
 #pragma once
 
@@ -19,10 +20,11 @@ struct syscap_note {
 
 struct syscap_notes {
 	struct syscap_files *files; /* borrowed */
-	struct syscap_note thread_times, thread_names, cgroups, source_lines;
+	struct syscap_note thread_times, thread_names, cgroups, source_lines, contexts;
 	struct pair_map emitted_threads; /* (PID, TID) → the name written last */
 	struct pair_map emitted_places;	 /* (image, offset) → 1; (image, UINT64_MAX): the image */
 	struct pair_map emitted_files;	 /* (name, 0) → 1 */
+	struct pair_map emitted_contexts; /* (PID, TID) → the number written last */
 };
 
 void syscap_notes_init(struct syscap_notes *notes, struct syscap_files *files);
@@ -40,6 +42,17 @@ int syscap_note_thread(struct syscap_notes *notes, struct names *names,
 /* Likewise, if the location of a frame has lines that were not written yet. */
 int syscap_note_lines(struct syscap_notes *notes, const struct names *names,
 		      const struct frame_name *frame, uint64_t time);
+
+int syscap_note_resource(struct syscap_notes *notes, int32_t pid,
+			 const struct wire_resource_attribute *record);
+int syscap_note_context(struct syscap_notes *notes, int32_t pid, uint64_t time,
+			const struct wire_trace_context *record);
+int syscap_note_attribute(struct syscap_notes *notes, uint64_t time,
+			  const struct wire_trace_attribute *record);
+
+/* Likewise, if a sample's context is not that of its thread's sample before. */
+int syscap_note_context_since(struct syscap_notes *notes, struct syscap_time when, int32_t tid,
+			      uint64_t context);
 
 /* Writes what is left. 0 or -errno of the output. */
 int syscap_notes_end(struct syscap_notes *notes, uint64_t time);

@@ -400,6 +400,31 @@ static int add_event(struct syscap_format *self, struct syscap_time when, int32_
 }
 
 /* Writes a mark of a process, in which Sysprof shows it, or of none. */
+static int add_resource_attribute(void *data, const struct wire_resource_attribute *record)
+{
+	struct syscap_format *self = data;
+	int32_t pid;
+	int r = find_pid_of(self, record->process, record->time, &pid);
+
+	return r < 0 ? r : syscap_note_resource(&self->notes, pid, record);
+}
+
+static int add_trace_context(void *data, const struct wire_trace_context *record)
+{
+	struct syscap_format *self = data;
+	int32_t pid;
+	int r = find_pid_of(self, record->process, self->stacks->last_time, &pid);
+
+	return r < 0 ? r : syscap_note_context(&self->notes, pid, self->stacks->last_time, record);
+}
+
+static int add_trace_attribute(void *data, const struct wire_trace_attribute *record)
+{
+	struct syscap_format *self = data;
+
+	return syscap_note_attribute(&self->notes, self->stacks->last_time, record);
+}
+
 static int add_mark(void *data, const struct wire_mark *mark)
 {
 	struct syscap_format *self = data;
@@ -477,6 +502,8 @@ static int add_stack(void *data, const struct named_stack *stack)
 		return r;
 	tid = find_tid(stack->process, when.pid, record->tid);
 	r = syscap_note_thread(&self->notes, &self->stacks->names, stack, when, tid);
+	if (r == 0)
+		r = syscap_note_context_since(&self->notes, when, tid, record->trace_context);
 	if (r == 0 && record->event)
 		r = add_event(self, when, tid, record, &addresses);
 	if (r == 0)
@@ -768,6 +795,9 @@ static const struct stream_format stream = {
 	.add_counter = add_counter,
 	.add_counter_values = add_counter_values,
 	.add_thread_time = add_thread_time,
+	.add_resource_attribute = add_resource_attribute,
+	.add_trace_context = add_trace_context,
+	.add_trace_attribute = add_trace_attribute,
 	.add_file = add_file,
 	.add_message = add_message,
 	.add_lost = add_lost,

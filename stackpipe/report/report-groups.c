@@ -31,7 +31,7 @@ static uint32_t name_of(const struct report *report, enum report_group group, ui
 	return found->name;
 }
 
-static int compare_rows(const void *a, const void *b)
+int report_compare_rows(const void *a, const void *b)
 {
 	const struct report_row *left = a, *right = b;
 
@@ -141,7 +141,7 @@ int report_group(const struct report *report, enum report_group group, struct re
 		free(rows);
 		return r;
 	}
-	qsort(rows, n, sizeof(*rows), compare_rows);
+	qsort(rows, n, sizeof(*rows), report_compare_rows);
 	*ret = rows;
 	*ret_n = n;
 	return 0;

@@ -83,14 +83,9 @@ static void put_functions(const struct report *report, FILE *out)
 	fputs("]", out);
 }
 
-static void put_group(const struct report *report, enum report_group group, const char *title,
-		      const char *id, FILE *out)
+static void put_rows(const struct report *report, const struct report_row *rows, size_t n,
+		     const char *title, const char *id, FILE *out)
 {
-	_cleanup_free_ struct report_row *rows = NULL;
-	size_t n;
-
-	if (report_group(report, group, &rows, &n) < 0)
-		return;
 	fprintf(out, ",\n\"%s\": [", title);
 	for (size_t i = 0; i < limit(report, n); i++) {
 		fputs(i ? ",\n{\"name\":" : "\n{\"name\":", out);
@@ -100,6 +95,16 @@ static void put_group(const struct report *report, enum report_group group, cons
 		fprintf(out, ",\"samples\":%" PRIu64 "}", rows[i].n);
 	}
 	fputs("]", out);
+}
+
+static void put_group(const struct report *report, enum report_group group, const char *title,
+		      const char *id, FILE *out)
+{
+	_cleanup_free_ struct report_row *rows = NULL;
+	size_t n;
+
+	if (report_group(report, group, &rows, &n) == 0)
+		put_rows(report, rows, n, title, id, out);
 }
 
 /* Adds the container and unit that the path names. */
@@ -232,7 +237,11 @@ void report_print_json(const struct report *report, FILE *out)
 {
 	fputs("{\"summary\": ", out);
 	put_summary(report, out);
-	if (report->options->kind == REPORT_FUNCTIONS) {
+	if (report->options->by.kind) {
+		fputs(",\n\"by\": ", out);
+		json_put_text(out, report->options->by_name);
+		put_rows(report, report->labels.rows, report->labels.n, "labels", NULL, out);
+	} else if (report->options->kind == REPORT_FUNCTIONS) {
 		put_functions(report, out);
 		put_group(report, REPORT_BY_PROCESS, "processes", "pid", out);
 		put_group(report, REPORT_BY_THREAD, "threads", "tid", out);

@@ -119,17 +119,12 @@ static int decimals(const struct report *report)
 	return report->options->unit ? 1 : 0;
 }
 
-static void print_group(const struct report *report, enum report_group group, const char *title,
-			size_t shown, FILE *out)
+static void print_rows(const struct report *report, const struct report_row *rows, size_t n,
+		       FILE *out)
 {
 	const struct profile *profile = &report->recorder->profile;
-	_cleanup_free_ struct report_row *rows = NULL;
-	size_t n;
 
-	if (report_group(report, group, &rows, &n) < 0 || (!n && group == REPORT_BY_WAKER))
-		return;
-	fprintf(out, "\n%s\n", title);
-	for (size_t i = 0; i < limit(report, n, shown); i++) {
+	for (size_t i = 0; i < n; i++) {
 		const char *name = profile_text(profile, rows[i].name);
 
 		fprintf(out, "  %6.2f %%  %9.*f  %s", report_percent(report, rows[i].n),
@@ -138,6 +133,31 @@ static void print_group(const struct report *report, enum report_group group, co
 			fprintf(out, " (%" PRIu32 ")", rows[i].id);
 		putc('\n', out);
 	}
+}
+
+static void print_group(const struct report *report, enum report_group group, const char *title,
+			size_t shown, FILE *out)
+{
+	_cleanup_free_ struct report_row *rows = NULL;
+	size_t n;
+
+	if (report_group(report, group, &rows, &n) < 0 || (!n && group == REPORT_BY_WAKER))
+		return;
+	fprintf(out, "\n%s\n", title);
+	print_rows(report, rows, limit(report, n, shown), out);
+}
+
+/* Samples by what programs publish. */
+static void print_labels(const struct report *report, FILE *out)
+{
+	const struct report_labels *labels = &report->labels;
+
+	fprintf(out, "\n%s\n", report->options->by_name);
+	print_rows(report, labels->rows, limit(report, labels->n, report->options->n_rows), out);
+	if (labels->n == 1 && !labels->rows->name)
+		fprintf(out,
+			"no sample has this: programs must publish it (OpenTelemetry's OTEP 4719 "
+			"and 4947)\n");
 }
 
 /* Cuts a name to the width, for C++ names as long as a page. */
@@ -345,6 +365,10 @@ void report_print_text(const struct report *report, FILE *out)
 	}
 	if (report->options->detail == TREE_OF_LINES)
 		print_why_no_lines(report, out);
+	if (report->options->by.kind) {
+		print_labels(report, out);
+		return;
+	}
 	if (report->options->kind != REPORT_FUNCTIONS) {
 		report_print_tree(report, out);
 		return;

@@ -26,6 +26,8 @@ enum {
 	KEY_PROCESS,
 	KEY_THREAD,
 	KEY_CGROUP,
+	KEY_BY,
+	KEY_WHERE,
 	KEY_SYMBOL,
 	KEY_CALLERS,
 	KEY_CALLEES,
@@ -55,6 +57,31 @@ static void parse_time(const char *text, const struct argp_state *state)
 	if (*end || options.from < 0 || options.to < 0 ||
 	    (options.to > 0 && options.to <= options.from) || !isfinite(options.from + options.to))
 		stage_usage_error(state, "--time takes FROM:TO in seconds, not '%s'", text);
+}
+
+static void parse_by(const char *text, const struct argp_state *state)
+{
+	options.by_name = text;
+	if (!label_parse(text, &options.by))
+		stage_usage_error(state, "--by takes " LABEL_WORDS ", not '%s'", text);
+}
+
+/* WHAT=REGEX; the name of an attribute has no '='. */
+static void parse_where(char *text, const struct argp_state *state)
+{
+	char *equals = strchr(text, '=');
+	struct report_condition *condition = &options.conditions[options.n_conditions];
+
+	if (options.n_conditions == REPORT_CONDITIONS_MAX)
+		stage_usage_error(state, "--where may be given %d times", REPORT_CONDITIONS_MAX);
+	if (equals)
+		*equals = 0;
+	if (!equals || !label_parse(text, &condition->label))
+		stage_usage_error(state,
+				  "--where takes WHAT=REGEX, and WHAT is " LABEL_WORDS ", not '%s'",
+				  text);
+	condition->regex = regex_option_compile(equals + 1, state);
+	options.n_conditions++;
 }
 
 static uint64_t parse_number(const char *text, const char *what, uint64_t max,
@@ -125,6 +152,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_CGROUP:
 		options.cgroup = regex_option_compile(arg, state);
 		return 0;
+	case KEY_BY:
+		parse_by(arg, state);
+		return 0;
+	case KEY_WHERE:
+		parse_where(arg, state);
+		return 0;
 	case KEY_SYMBOL:
 		options.symbol = regex_option_compile(arg, state);
 		return 0;
@@ -149,6 +182,10 @@ static const struct argp_option option_table[] = {
 	  0 },
 	{ "callees", KEY_CALLEES, "REGEX", 0, "Show the callees of functions whose names match",
 	  0 },
+	{ "by", KEY_BY, "WHAT", 0,
+	  "List samples by what programs publish: " LABEL_WORDS
+	  " of their trace context, or of their process",
+	  0 },
 	{ "lines", KEY_LINES, NULL, 0, "Show each source line of a function separately", 0 },
 	{ "kernel", KEY_KERNEL, NULL, 0, "Also show the kernel functions of waits", 0 },
 	{ "json", KEY_JSON, NULL, 0, "Print JSON", 0 },
@@ -169,6 +206,8 @@ static const struct argp_option option_table[] = {
 	{ "thread", KEY_THREAD, "REGEX", 0, "Only threads whose names match", 1 },
 	{ "cgroup", KEY_CGROUP, "REGEX", 0,
 	  "Only processes whose control groups (containers, systemd units) match", 1 },
+	{ "where", KEY_WHERE, "WHAT=REGEX", 0,
+	  "Only samples of which this, as for --by, matches; all of several must", 1 },
 	{ "time", KEY_TIME, "FROM:TO", 0,
 	  "Only this time range, in seconds since the recording began", 1 },
 	{ "symbol", KEY_SYMBOL, "REGEX", 0, "Only stacks with a function whose name matches", 1 },
@@ -217,24 +256,39 @@ static int count_waits(struct report *report, struct counts_filter filter)
 	return counts_init(&report->waits, &report->tree, &filter);
 }
 
+static bool is_wanted(const struct profile_sample *sample, const void *arg)
+{
+	return report_labels_match(arg, sample);
+}
+
+static int add_labelled(const struct profile_sample *sample, uint64_t n, void *arg)
+{
+	return report_labels_add(arg, sample, n);
+}
+
 static int count(struct report *report)
 {
 	uint64_t start = report->recorder->stacks.hello.start_time;
 	_cleanup_free_ bool *functions =
 		options.symbol ? select_functions(&report->tree, options.symbol) : NULL;
-	const struct counts_filter filter = {
+	struct counts_filter filter = {
 		.from = start + options.from * NANOSECONDS_A_SECOND,
 		.to = options.to > 0 ? start + options.to * NANOSECONDS_A_SECOND : 0,
 		.threads = report->is_thread,
 		.functions = functions,
 		.view = options.view,
 		.has_waiters = !options.shows_kernel,
+		.is_wanted = options.n_conditions ? is_wanted : NULL,
+		.add = options.by.kind ? add_labelled : NULL,
+		.arg = report,
 	};
 	int r;
 
 	if (!report->is_thread || (options.symbol && !functions))
 		return -ENOMEM;
 	r = counts_init(&report->counts, &report->tree, &filter);
+	report_labels_sort(&report->labels);
+	filter.add = NULL;
 	return r < 0 ? r : count_waits(report, filter);
 }
 
@@ -297,6 +351,7 @@ static int finish(struct stage *stage, void *self, enum stage_stream_end end)
 	struct report report = { .options = &options, .recorder = self, .end = end };
 	int r = recorder_finish(report.recorder, stage);
 
+	report_labels_init(&report.labels);
 	if (r == -ENOTRECOVERABLE)
 		stage_error(stage, "the sample counts do not add up: this is a bug in "
 				   "stackpipe, please report it");
@@ -313,6 +368,7 @@ static int finish(struct stage *stage, void *self, enum stage_stream_end end)
 	counts_deinit(&report.waits);
 	tree_deinit(&report.tree);
 	free(report.is_thread);
+	report_labels_deinit(&report.labels);
 	return r;
 }
 
@@ -354,6 +410,8 @@ static void free_options(void)
 	regex_option_free(options.cgroup);
 	regex_option_free(options.symbol);
 	regex_option_free(options.subject);
+	for (size_t i = 0; i < options.n_conditions; i++)
+		regex_option_free(options.conditions[i].regex);
 	pipeline_deinit(&pipeline);
 }
 
