@@ -36,7 +36,7 @@
 #include "profile/used-names.h"
 #include "profile/wait-reasons.h"
 
-enum { PAGE_FORMAT = 3 }; /* of these numbers; only pages of one format can be compared */
+enum { PAGE_FORMAT = 4 }; /* of these numbers; only pages of one format can be compared */
 
 struct html_writer {
 	const struct export *export;
@@ -89,11 +89,37 @@ static void put_threads(struct html_writer *self)
 		put_number(self, profile->processes[i].pid);
 		put_name(self, profile->processes[i].name);
 		put_name(self, profile->processes[i].cgroup);
+		put_name(self, profile_attribute_find(&profile->contexts,
+						      profile->processes[i].resource,
+						      "service.name"));
 	}
 	for (size_t i = 0; i < profile->n_threads; i++) {
 		put_number(self, profile->threads[i].process);
 		put_number(self, profile->threads[i].tid);
 		put_name(self, profile->threads[i].name);
+	}
+}
+
+static void put_text(struct html_writer *self, const char *text)
+{
+	put_number(self, used_names_index_of_text(&self->strings, text));
+}
+
+/* Samples refer to contexts by their order here, from 1 on. */
+static void put_contexts(struct html_writer *self)
+{
+	const struct profile_contexts *contexts = &self->profile->contexts;
+
+	for (size_t i = 0; i < contexts->n; i++) {
+		const struct profile_attributes *attributes = &contexts->list[i].attributes;
+
+		put_text(self, contexts->list[i].trace_id);
+		put_text(self, contexts->list[i].span_id);
+		put_number(self, attributes->n);
+		for (uint32_t k = attributes->first; k < attributes->first + attributes->n; k++) {
+			put_name(self, contexts->attributes[k].key);
+			put_name(self, contexts->attributes[k].value);
+		}
 	}
 }
 
@@ -255,6 +281,8 @@ static void put_samples(struct html_writer *self)
 		put_amounts(self, &profile->samples[i]);
 		if (have_waits)
 			put_wait(self, &profile->samples[i]);
+		if (profile->contexts.n)
+			put_number(self, profile->samples[i].context);
 	}
 }
 
@@ -412,6 +440,7 @@ static void put_header(struct html_writer *self, FILE *out)
 	json_number(&json, "nodes", self->tree.n_nodes);
 	json_number(&json, "processes", profile->n_processes);
 	json_number(&json, "threads", profile->n_threads);
+	json_number(&json, "contexts", self->is_heap ? 0 : profile->contexts.n);
 	json_number(&json, "samples", self->n_samples);
 	json_number(&json, "repeats", !self->is_heap && profile->has_repeats);
 	put_units(self, &json);
@@ -469,6 +498,8 @@ static int pack(struct html_writer *self, char **ret, size_t *ret_size)
 	self->n_samples = self->profile->n_samples;
 	put_tree(self);
 	put_threads(self);
+	if (!self->is_heap)
+		put_contexts(self);
 	if (self->is_heap) {
 		r = put_heap_stacks(self);
 		if (r < 0)
@@ -541,6 +572,6 @@ static int write_file(const struct export *export)
 const struct format format_html = {
 	.lacks = "source lines and the CPU of each sample",
 	.keeps_history = true,
-	.wants = RECORDER_LOSSES | RECORDER_MARKS | RECORDER_COUNTERS,
+	.wants = RECORDER_LOSSES | RECORDER_MARKS | RECORDER_COUNTERS | RECORDER_CONTEXTS,
 	.write = write_file,
 };

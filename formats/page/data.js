@@ -1,6 +1,6 @@
 /* Reads the profile that html.c wrote into a page; the format is described there. */
 
-const FORMAT = 3; /* PAGE_FORMAT in html.c */
+const FORMAT = 4; /* PAGE_FORMAT in html.c */
 
 /** Kinds of functions: enum tree_function_kind. */
 const KIND = { USER: 0, KERNEL: 1, JIT: 2, CUT: 3, INLINED: 4 };
@@ -52,16 +52,32 @@ function readNodes(numbers, n) {
 	return nodes;
 }
 
+/** What programs publish about themselves: traces, spans and attributes. The first one is none. */
+function readContexts(numbers, n, strings) {
+	const contexts = [{ trace: "", span: "", attributes: new Map() }];
+	for (let i = 0; i < n; i++) {
+		const context = { trace: strings[numbers.next()], span: strings[numbers.next()], attributes: new Map() };
+		for (let left = numbers.next(); left; left--) {
+			const key = strings[numbers.next()];
+			context.attributes.set(key, strings[numbers.next()]);
+		}
+		contexts.push(context);
+	}
+	return contexts;
+}
+
 /**
  * `nUnits`: weights of each sample (0: all equal). With `haveCounts`, a sample may stand for several;
- * with `haveWaits`, it has the reason of a wait, and the waking thread + 1.
+ * with `haveWaits`, it has the reason of a wait, and the waking thread + 1; with `haveContexts`, what
+ * its program publishes.
  */
-function readSamples(numbers, n, nUnits, haveWaits, haveCounts) {
+function readSamples(numbers, n, nUnits, haveWaits, haveCounts, haveContexts) {
 	const samples = {
 		n, time: new Float64Array(n), thread: new Uint32Array(n), node: new Uint32Array(n),
 		count: haveCounts ? new Float64Array(n) : null, /* null: 1 each */
 		weights: Array.from({ length: nUnits }, () => new Float64Array(n)),
 		reason: new Uint32Array(haveWaits ? n : 0), waker: new Uint32Array(haveWaits ? n : 0),
+		context: new Uint32Array(n),
 	};
 	for (let i = 0, time = 0; i < n; i++) {
 		time += numbers.next();
@@ -76,6 +92,8 @@ function readSamples(numbers, n, nUnits, haveWaits, haveCounts) {
 			samples.reason[i] = numbers.next();
 			samples.waker[i] = numbers.next();
 		}
+		if (haveContexts)
+			samples.context[i] = numbers.next();
 	}
 	return samples;
 }
@@ -195,10 +213,11 @@ function readProfile(bytes) {
 	const nodes = readNodes(numbers, header.nodes);
 	const processes = [], threads = [];
 	for (let i = 0; i < header.processes; i++)
-		processes.push({ pid: numbers.next(), name: strings[numbers.next()], cgroup: strings[numbers.next()] });
+		processes.push({ pid: numbers.next(), name: strings[numbers.next()], cgroup: strings[numbers.next()], service: strings[numbers.next()] });
 	for (let i = 0; i < header.threads; i++)
 		threads.push({ process: numbers.next(), tid: numbers.next(), name: strings[numbers.next()] });
-	const samples = readSamples(numbers, header.samples, header.units.length, header.waits >= 0, header.repeats);
+	const contexts = readContexts(numbers, header.contexts, strings);
+	const samples = readSamples(numbers, header.samples, header.units.length, header.waits >= 0, header.repeats, header.contexts);
 	const losses = readLosses(numbers, header.losses);
 	const counters = readCounters(numbers, header.counters || 0, header.counter_values || 0, strings);
 	const marks = readMarks(numbers, header.marks || 0, strings, processes);
@@ -207,7 +226,7 @@ function readProfile(bytes) {
 	functions.name = functions.name.map(i => strings[i]);
 	functions.module = functions.module.map(i => strings[i]);
 	return {
-		header, functions, nodes, processes, threads, samples, losses, marks, timeline, moments,
+		header, functions, nodes, processes, threads, contexts, samples, losses, marks, timeline, moments,
 		counters: countersOf(header, counters, losses),
 	};
 }

@@ -7,7 +7,7 @@ const page = {
 	profile: null, /* see data.js */
 	base: null,    /* the profile to compare with */
 	view: "flame",
-	selection: null, /* { from, to, threads } */
+	selection: null, /* { from, to, threads, contexts } */
 	tree: null,
 	counts: null,  /* of functions */
 	matches: null, /* by function: 1 if the search matches it; null: no search */
@@ -24,6 +24,12 @@ function threadMask() {
 	const { profile } = page, process = $("process").value, thread = $("thread").value, cgroup = $("cgroup").value;
 	return Uint8Array.from(profile.threads, (each, i) =>
 		(cgroup === "" || (profile.processes[each.process].cgroup || "/") === cgroup) && (process === "" || profile.processes[each.process].name === process) && (thread === "" || String(i) === thread) ? 1 : 0);
+}
+
+/** By context: whether the filter selects it; null: all are selected. */
+function contextMask() {
+	const what = $("where").value, value = $("where-value").value;
+	return value === "" ? null : Uint8Array.from(page.profile.contexts, context => valueOf(context, what) === value ? 1 : 0);
 }
 
 /** Joins the functions of two profiles in one list; `map` leads from functions of `base` to it. */
@@ -46,24 +52,24 @@ function joinFunctions(profile, base) {
 
 /** For a range of a heap: compares what was alive at its end with what was alive at its beginning. */
 function makeRangeTree() {
-	const { profile, selection } = page, groupBy = GROUPS[$("group").value];
+	const { profile, selection } = page, grouping = groupingOf($("group").value);
 	const tree = new Tree(profile.functions, []), map = profile.functions.name.map((_, i) => i);
 	const before = aliveAt(profile, selection.range[0], aliveUnit()), now = aliveAt(profile, selection.range[1], aliveUnit());
-	addSamples(tree, profile, { ...selection, weights: now.weights }, groupBy, map, to => to.self, false);
-	addSamples(tree, profile, { ...selection, weights: before.weights }, groupBy, map, to => to.base, false);
+	addSamples(tree, profile, { ...selection, weights: now.weights }, grouping, map, to => to.self, false);
+	addSamples(tree, profile, { ...selection, weights: before.weights }, grouping, map, to => to.base, false);
 	selection.range = [before.at, now.at]; /* the nearest recorded moments */
 	return tree.finish();
 }
 
 function makeTree() {
-	const { profile, base, selection } = page, groupBy = GROUPS[$("group").value];
+	const { profile, base, selection } = page, grouping = groupingOf($("group").value);
 	if (selection.range)
 		return makeRangeTree();
 	const { joined, map } = base ? joinFunctions(profile, base) : { joined: profile.functions, map: null };
 	const tree = new Tree(joined, []);
-	page.n = addSamples(tree, profile, selection, groupBy, profile.functions.name.map((_, i) => i), to => to.self, !base);
+	page.n = addSamples(tree, profile, selection, grouping, profile.functions.name.map((_, i) => i), to => to.self, !base);
 	if (base)
-		addSamples(tree, base, { ...selection, from: 0, to: Infinity, threads: new Uint8Array(base.threads.length).fill(1) }, groupBy, map, to => to.base, false);
+		addSamples(tree, base, { ...selection, from: 0, to: Infinity, threads: new Uint8Array(base.threads.length).fill(1), contexts: null }, grouping, map, to => to.base, false);
 	return tree.finish();
 }
 
@@ -83,7 +89,7 @@ function comparison(tree) {
 
 /** Recounts everything after a change of selection, grouping or profile. */
 function refresh() {
-	page.selection = { from: -1, to: Infinity, threads: threadMask(), unit: Number($("unit").value) };
+	page.selection = { from: -1, to: Infinity, threads: threadMask(), contexts: contextMask(), unit: Number($("unit").value) };
 	if (timeline.range && page.profile.header.heap)
 		page.selection.range = timeline.range;
 	else if (timeline.range)
@@ -93,7 +99,7 @@ function refresh() {
 	page.history = [];
 	search();
 	showLegends(page.profile, !!page.base || !!page.selection.range);
-	timeline.show(page.selection.threads, page.selection.unit);
+	timeline.show(page.selection);
 	$("range").textContent = tellRange();
 	tellCounts();
 	showWaits(page.profile, page.selection);
@@ -263,7 +269,7 @@ function back() {
 
 function reset() {
 	$("search").value = "";
-	$("process").value = $("thread").value = $("cgroup").value = "";
+	$("process").value = $("thread").value = $("cgroup").value = $("where-value").value = "";
 	timeline.range = null;
 	fillThreads();
 	refresh();
@@ -346,11 +352,11 @@ function fillOptions(element, options) {
 	element.replaceChildren(...options.slice(0, OPTIONS_SHOWN).map(([value, text]) => new Option(text, value)));
 }
 
-/** Sorts by number of samples, largest first. */
-function byCount(keyOf) {
+/** Sorts by number of samples, largest first. A key is that of a thread, or of another `owners`. */
+function byCount(keyOf, owners = page.profile.samples.thread) {
 	const { samples } = page.profile, counts = new Map();
 	for (let i = 0; i < samples.n; i++) {
-		const key = keyOf(samples.thread[i]);
+		const key = keyOf(owners[i]);
 		if (key !== null)
 			counts.set(key, (counts.get(key) || 0) + 1);
 	}
@@ -363,6 +369,28 @@ function fillCgroups() {
 	const counts = byCount(i => processes[threads[i].process].cgroup || "/");
 	fillOptions($("cgroup"), [["", "all"], ...counts.map(([path, n]) => [path, `${path} (${number(n)})`])]);
 	$("cgroup-label").hidden = counts.length < 2;
+}
+
+/** What programs publish, as more ways to group samples and to select some; nothing if there is none. */
+function fillContexts() {
+	const { contexts, processes } = page.profile;
+	const keys = new Set(contexts.flatMap(context => [...context.attributes.keys()]));
+	const ways = [["trace", "trace"], ["span", "span"], ...[...keys].map(key => [`attribute:${key}`, key])];
+	if (processes.some(process => process.service))
+		$("group").add(new Option("by service", "service"));
+	$("where-label").hidden = contexts.length < 2;
+	if (contexts.length < 2)
+		return;
+	for (const [what, text] of ways)
+		$("group").add(new Option(`by ${text}`, what));
+	fillOptions($("where"), ways);
+	fillContextValues();
+}
+
+function fillContextValues() {
+	const { contexts, samples } = page.profile, what = $("where").value;
+	fillOptions($("where-value"), [["", "all"], ...byCount(i => valueOf(contexts[i], what) || null, samples.context)
+		.map(([value, n]) => [value, `${value} (${number(n)})`])]);
 }
 
 function fillProcesses() {
@@ -440,6 +468,11 @@ function listen() {
 	});
 	$("thread").addEventListener("change", refresh);
 	$("cgroup").addEventListener("change", refresh);
+	$("where").addEventListener("change", () => {
+		fillContextValues();
+		refresh();
+	});
+	$("where-value").addEventListener("change", refresh);
 	$("search").addEventListener("input", () => {
 		search();
 		showView();
@@ -508,6 +541,7 @@ async function begin() {
 	fillEnds(header);
 	listen();
 	fillCgroups();
+	fillContexts();
 	fillProcesses();
 	fillThreads();
 	refresh();

@@ -18,26 +18,25 @@ class Timeline {
 		this.changed = changed;
 		this.end = profile.timeline ? Math.max(profile.timeline.bytes.length * profile.header.interval_ns / 1e3, 1)
 			: Math.max(profile.header.duration_us, profile.samples.n ? profile.samples.time[profile.samples.n - 1] : 0, 1);
-		this.threads = null;
+		this.selection = null;
 		this.range = null;
 		canvas.addEventListener("mousedown", event => this.begin(event));
 		canvas.addEventListener("dblclick", () => this.select(null, null));
 		canvas.addEventListener("keydown", event => this.move(event));
-		new ResizeObserver(() => this.show(this.threads, this.unit)).observe(canvas);
+		new ResizeObserver(() => this.show(this.selection)).observe(canvas);
 	}
 
-	/** Shows the selected threads in a unit; negative: samples. */
-	show(threads, unit) {
+	/** Shows selected samples in the selection's unit; negative: samples. */
+	show(selection) {
 		const width = this.canvas.clientWidth;
-		this.threads = threads;
-		this.unit = unit;
-		if (!threads || !width)
+		this.selection = selection;
+		if (!selection || !width)
 			return;
 		if (this.profile.timeline) {
 			this.showHeap();
 			return;
 		}
-		const { samples } = this.profile;
+		const { samples } = this.profile, { unit } = selection;
 		const columns = Math.min(width, Math.ceil(samples.n / SAMPLES_A_COLUMN) || 1);
 		this.columns = this.spread(columns, unit >= 0 ? samples.weights[unit] : samples.count);
 		this.draw();
@@ -48,7 +47,7 @@ class Timeline {
 		const { samples } = this.profile, change = new Float64Array(columns + 1);
 		const columnAt = time => Math.min(columns - 1, Math.max(0, Math.floor(time / this.end * columns)));
 		for (let i = 0; i < samples.n; i++) {
-			if (!this.threads[samples.thread[i]])
+			if (!isOfSelected(this.selection, samples, i))
 				continue;
 			const last = columnAt(samples.time[i]), first = columnAt(beginOf(this.profile, i));
 			const each = (weights ? weights[i] : 1) / (last - first + 1);
@@ -126,9 +125,9 @@ class Timeline {
 		const { header } = this.profile, each = this.end / this.columns.length;
 		if (this.profile.timeline)
 			return `${number(most)} bytes`;
-		if (this.unit >= 0 && header.times && header.times[this.unit])
+		if (this.selection.unit >= 0 && header.times && header.times[this.selection.unit])
 			return `${(most / 1e3 / each).toFixed(1)} threads`;
-		return `${number(Math.round(most))} ${this.unit >= 0 ? header.units[this.unit] : "samples"} in ${duration(each * 1e3)}`;
+		return `${number(Math.round(most))} ${this.selection.unit >= 0 ? header.units[this.selection.unit] : "samples"} in ${duration(each * 1e3)}`;
 	}
 
 	select(from, to) {

@@ -97,19 +97,40 @@ class Tree {
 	}
 }
 
-/** Groupings of samples: the name of a thread's group. */
+/** Groupings of samples by their thread: the name of its group. */
 const GROUPS = {
 	none: () => null,
 	process: (profile, thread) => profile.processes[thread.process].name,
 	thread: (profile, thread) => `${thread.name} (${thread.tid})`,
 	cgroup: (profile, thread) => profile.processes[thread.process].cgroup || "/",
+	service: (profile, thread) => profile.processes[thread.process].service || "no service",
 };
 
-/** The group of each thread, as an index of the tree's labels; -1: none. */
-function groupThreads(tree, profile, groupBy) {
+/** The value of a context by "trace", "span" or "attribute:" and a key; empty: it has none. */
+function valueOf(context, what) {
+	return what.startsWith("attribute:") ? context.attributes.get(what.slice("attribute:".length)) || "" : context[what];
+}
+
+/** How samples are grouped: by what their thread, or else their context, has in common. */
+function groupingOf(what) {
+	if (what in GROUPS)
+		return { owners: profile => profile.threads, ownerOf: samples => samples.thread, label: GROUPS[what] };
+	return {
+		owners: profile => profile.contexts, ownerOf: samples => samples.context,
+		label: (profile, context) => valueOf(context, what) || "none",
+	};
+}
+
+/** Whether a sample is of a selected thread and context. */
+function isOfSelected(selection, samples, i) {
+	return selection.threads[samples.thread[i]] && (!selection.contexts || selection.contexts[samples.context[i]]);
+}
+
+/** The group of each thread or context, as an index of the tree's labels; -1: none. */
+function groupOwners(tree, profile, grouping) {
 	const known = new Map(tree.labels.map((label, i) => [label, i]));
-	return Int32Array.from(profile.threads, thread => {
-		const label = groupBy(profile, thread);
+	return Int32Array.from(grouping.owners(profile), owner => {
+		const label = grouping.label(profile, owner);
 		if (label === null)
 			return -1;
 		if (!known.has(label)) {
@@ -139,14 +160,14 @@ function amountsOf(profile, selection) {
 }
 
 /** Sorts the selected samples by group: { list, ends }, with the end of each group (from -1 on). */
-function sortByGroup(profile, selection, amounts, groupOf, nGroups) {
+function sortByGroup(profile, selection, amounts, ownerOf, groupOf, nGroups) {
 	const { samples } = profile, ends = new Uint32Array(nGroups + 1);
-	const isSelected = i => selection.threads[samples.thread[i]] && (!amounts || !profile.header.several || amounts[i])
+	const isSelected = i => isOfSelected(selection, samples, i) && (!amounts || !profile.header.several || amounts[i])
 		&& samples.time[i] >= selection.from && beginOf(profile, i) <= selection.to;
 	let n = 0;
 	for (let i = 0; i < samples.n; i++)
 		if (isSelected(i)) {
-			ends[groupOf[samples.thread[i]] + 1]++;
+			ends[groupOf[ownerOf[i]] + 1]++;
 			n++;
 		}
 	for (let g = 1; g <= nGroups; g++)
@@ -155,7 +176,7 @@ function sortByGroup(profile, selection, amounts, groupOf, nGroups) {
 	at.set(ends.subarray(0, nGroups), 1);
 	for (let i = 0; i < samples.n; i++)
 		if (isSelected(i))
-			list[at[groupOf[samples.thread[i]] + 1]++] = i;
+			list[at[groupOf[ownerOf[i]] + 1]++] = i;
 	return { list, ends };
 }
 
@@ -163,10 +184,10 @@ function sortByGroup(profile, selection, amounts, groupOf, nGroups) {
  * Adds the selected samples, or their weights, to a tree. Returns their number. `map` leads from
  * the profile's functions to the tree's. `isAlone`: the tree was empty, so every node is new.
  */
-function addSamples(tree, profile, selection, groupBy, map, counts, isAlone) {
-	const { samples, nodes } = profile, groupOf = groupThreads(tree, profile, groupBy);
+function addSamples(tree, profile, selection, grouping, map, counts, isAlone) {
+	const { samples, nodes } = profile, groupOf = groupOwners(tree, profile, grouping);
 	const weight = amountsOf(profile, selection);
-	const { list, ends } = sortByGroup(profile, selection, weight, groupOf, tree.labels.length);
+	const { list, ends } = sortByGroup(profile, selection, weight, grouping.ownerOf(samples), groupOf, tree.labels.length);
 	const count = new Float64Array(nodes.n), seen = new Uint32Array(nodes.n), place = new Uint32Array(nodes.n);
 	const touched = new Uint32Array(nodes.n);
 	for (let g = 0, first = 0; g < ends.length; first = ends[g++]) {

@@ -8,7 +8,7 @@ function countWaits(profile, selection) {
 	const reasons = new Map(), wakers = new Map();
 	const add = (map, text, amount) => map.set(text, (map.get(text) || 0) + amount);
 	for (let i = 0; i < samples.n; i++) {
-		if (!selection.threads[samples.thread[i]] || !amounts[i] || samples.time[i] < selection.from || beginOf(profile, i) > selection.to)
+		if (!isOfSelected(selection, samples, i) || !amounts[i] || samples.time[i] < selection.from || beginOf(profile, i) > selection.to)
 			continue;
 		add(reasons, header.strings[samples.reason[i]] || "something else", amounts[i]);
 		const waker = threads[samples.waker[i] - 1];

@@ -48,6 +48,25 @@ async function shot(page, name) {
 }
 
 const scenarios = {
+	/* Samples by what programs publish: groups, and a filter. */
+	async contexts(browser, seen, errors) {
+		const page = await open(browser, files[0], errors);
+		const groups = () => page.evaluate(() =>
+			[...page.tree.childrenOf(0)].map(node => [page.tree.name(node), page.tree.total[node]]));
+		seen.ways = await page.$$eval("#group option", found => found.map(each => each.value));
+		for (const way of process.env.WAYS.split(" ")) {
+			await page.selectOption("#group", way);
+			seen[way] = await groups();
+		}
+		await page.selectOption("#where", "attribute:route");
+		seen.values = await page.$$eval("#where-value option", found => found.map(each => each.value));
+		await page.selectOption("#where-value", seen.values[1]);
+		seen.filtered = await groups();
+		await shot(page, "contexts");
+		await page.keyboard.press("Escape");
+		seen.all = await page.evaluate(() => page.n);
+	},
+
 	/* Every control, on a recording with times. */
 	async controls(browser, seen, errors) {
 		const page = await open(browser, files[0], errors);

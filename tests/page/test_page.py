@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """capture-sink's page in a real browser; and speedscope with a file of its format."""
+import collections
 import os
 import json
 import re
@@ -20,6 +21,7 @@ pipeline.mount_tracefs()
 BUILD = Path(os.environ["STACKPIPE_BUILD"])
 FETCHED = SOURCE.parent.parent / "build" / "interop"  # for all build directories
 WAITS = BUILD / "tests" / "pipeline" / "waits"
+SPANS = BUILD / "tests" / "pipeline" / "spans"
 BUSY = [sys.executable, "-c", "import json\nfor i in range(300): json.dumps(list(range(20000)))"]
 OTHER_VERSION = "another version of stackpipe wrote it; convert both recordings with one version."
 SHOWN = 12  # rows of reasons of waits
@@ -141,6 +143,28 @@ class Page(pipeline.RecordingTest):
         self.check_marks(stream, seen)
 
     @pipeline.needs_root
+    def test_trace_contexts(self):
+        stream, page = self.directory / "spans.stream", self.directory / "spans.html"
+        with stream.open("wb") as out:
+            self.run_well(self.source("-e", "cpu-clock", "--", SPANS, "2", "2", self.directory / "log", "300000"), stdout=out)
+        text = self.run_on(stream, self.stage("live-unwinder", "-q"), [pipeline.program("frame-dump")]).decode()
+        labels = collections.Counter(re.findall(r"(?m)^stack .* trace_context=(\d+)$", text))
+        if len(labels) < 3:
+            self.skipTest(f"BPF programs that read memory {pipeline.NOT_HERE} be loaded")
+        routes = {number: route for number, route in
+                  re.findall(r'(?m)^trace_attribute trace_context=(\d+) key="route" value="(\w+)"', text)}
+        self.run_on(stream, self.stage("live-unwinder"), self.stage("symbolizer"), self.stage("capture-sink", page))
+        seen = drive("contexts", page, WAYS="service trace attribute:route")
+        self.assertEqual(seen["errors"], [])
+        self.assertEqual(seen["ways"][-3:], ["trace", "span", "attribute:route"])
+        self.assertEqual(seen["service"], [["spans", labels.total()]])
+        expected = {routes.get(number, "none"): n for number, n in labels.items()}
+        self.assertEqual(dict(seen["attribute:route"]), expected)
+        self.assertEqual(sorted(n for _, n in seen["trace"]), sorted(expected.values()))
+        value = seen["values"][1]
+        self.assertEqual(seen["filtered"], [[value, expected[value]]])
+        self.assertEqual(seen["all"], labels.total())
+
     def test_wakers_of_waits(self):
         if not Path("/sys/kernel/btf/vmlinux").exists():
             self.skipTest(f"{pipeline.NOT_HERE} it be known who ends a wait")
