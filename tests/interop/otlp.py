@@ -4,7 +4,7 @@
     /usr/bin/python3 otlp.py [--resources|--samples] DEB FILE.otlp
 
 prints {function: [self, total]} as JSON, or [{attributes, samples: {pid: n}}, …], or
-[{type, attributes, values}, …]. DEB is Debian's libopentelemetry-proto-dev: the C++ code that protoc generated
+[{type, attributes, values, n, trace, span}, …]. DEB is Debian's libopentelemetry-proto-dev: the C++ code that protoc generated
 from the official .proto files contains their descriptors, as the literals of an array.
 """
 import json
@@ -58,8 +58,11 @@ def samples_of(data):
         for scope in resource.scope_profiles:
             for profile in scope.profiles:
                 for sample in profile.samples:
+                    link = data.dictionary.link_table[sample.link_index]
                     yield {"type": data.dictionary.string_table[profile.sample_type.type_strindex],
-                           "attributes": attributes_of(data, sample), "values": list(sample.values)}
+                           "attributes": attributes_of(data, sample), "values": list(sample.values),
+                           "n": len(sample.timestamps_unix_nano),
+                           "trace": link.trace_id.hex(), "span": link.span_id.hex()}
 
 
 def resources_of(data):
