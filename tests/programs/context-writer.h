@@ -86,11 +86,32 @@ static inline struct context_message context_of(const char *service, const char 
 	return message;
 }
 
+/* The header; before the first publication it is empty. */
+static inline struct process_context_header *context_header(void)
+{
+	static struct process_context_header *header;
+	size_t size = sysconf(_SC_PAGESIZE);
+	int fd;
+
+	if (header)
+		return header;
+	fd = memfd_create("OTEL_CTX", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd >= 0 && ftruncate(fd, size) < 0)
+		abort();
+	header = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | (fd < 0 ? MAP_ANONYMOUS : 0), fd, 0);
+	close(fd);
+	madvise(header, size, MADV_DONTFORK);
+	memcpy(header->signature, "OTEL_CTX", 8);
+	header->version = 2;
+	return header;
+}
+
 /* Publishes a message, at first or again. */
 static inline void context_publish(const struct context_message *message)
 {
-	static struct process_context_header *header;
 	static uint64_t last;
+	struct process_context_header *header = context_header();
 	size_t size = sysconf(_SC_PAGESIZE);
 	struct timespec now;
 	uint8_t *payload = malloc(message->size);
@@ -100,20 +121,7 @@ static inline void context_publish(const struct context_message *message)
 	if (now.tv_sec * 1000000000ull + now.tv_nsec <= last)
 		now.tv_nsec++;
 	last = now.tv_sec * 1000000000ull + now.tv_nsec;
-	if (!header) {
-		int fd = memfd_create("OTEL_CTX", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-
-		if (fd >= 0 && ftruncate(fd, size) < 0)
-			abort();
-		header = mmap(NULL, size, PROT_READ | PROT_WRITE,
-			      MAP_PRIVATE | (fd < 0 ? MAP_ANONYMOUS : 0), fd, 0);
-		close(fd);
-		madvise(header, size, MADV_DONTFORK);
-		memcpy(header->signature, "OTEL_CTX", 8);
-		header->version = 2;
-	} else {
-		atomic_store(&header->published, 0);
-	}
+	atomic_store(&header->published, 0);
 	header->payload = payload; /* the old one is left to readers */
 	header->payload_size = message->size;
 	atomic_thread_fence(memory_order_seq_cst);

@@ -5,10 +5,11 @@
  *	spans THREADS SECONDS LOG [SPAN-US [flag] [wait] [none]]
  *
  * A thread changes its span every SPAN-US microseconds (default 20): to another record, or with
- * "flag" in one record whose `valid` it clears meanwhile; it is in no span now and then. With "wait"
- * it sleeps in each span. With "none" no process context is published. LOG gets, for each thread,
- * its TID and the number of changes, and of each change the times before and after, and the span (0:
- * none), all in 64 bits. The attribute "route" of a span is its number in hexadecimal digits.
+ * "flag" in one record whose `valid` it clears meanwhile; it is in no span now and then. With
+ *"wait" it sleeps in each span. With "none" no process context is published. LOG gets, for each
+ *thread, its TID and the number of changes, and of each change the times before and after, and the
+ *span (0: none), all in 64 bits. The attribute "route" of a span is its number in hexadecimal
+ *digits.
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -167,9 +168,9 @@ int main(int argc, char **argv)
 	threads = calloc(n, sizeof(*threads));
 	for (long i = 0; i < n; i++) {
 		threads[i].number = i;
-		threads[i].changes = mmap(NULL, (LOG_MAX + 1) * sizeof(struct change),
-					  PROT_READ | PROT_WRITE,
-					  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		threads[i].changes =
+			mmap(NULL, (LOG_MAX + 1) * sizeof(struct change), PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		pthread_create(&threads[i].thread, NULL, run, &threads[i]);
 	}
 	for (long i = 0; i < n; i++)
