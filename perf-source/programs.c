@@ -99,24 +99,39 @@ static bool may_read_memory(const struct perf_source *self)
 	return user_memory_is_safe();
 }
 
+static int load_all(struct perf_source *self, uint64_t stack_limit,
+		    const struct context_program *contexts)
+{
+	struct event_setup *setup = &self->event_set.setup;
+	int r = 0;
+
+	for (size_t i = 0; i < setup->n_events && r == 0; i++)
+		r = load(self, &setup->events[i], stack_limit, contexts);
+	if (r < 0)
+		unload(self);
+	return r;
+}
+
 /*
  * The same programs, which read memory as well: deep stacks and, if their program is loaded,
  * contexts. False: there is nothing to read, or the kernel does not allow it.
  */
-static bool load_readers(struct perf_source *self)
+static bool load_readers(struct stage *stage, struct perf_source *self)
 {
-	struct event_setup *setup = &self->event_set.setup;
 	const struct context_program *contexts = &self->context_program;
 	uint64_t limit = self->options.stack_limit > self->options.stack_size
 				 ? self->options.stack_limit
 				 : 0;
-	bool reads = limit || context_program_is_loaded(contexts);
-	int r = reads && may_read_memory(self) ? 0 : -EOPNOTSUPP;
+	bool has_contexts = context_program_is_loaded(contexts);
+	int r;
 
-	for (size_t i = 0; i < setup->n_events && r == 0; i++)
-		r = load(self, &setup->events[i], limit, contexts);
-	if (r < 0)
-		unload(self);
+	if (!may_read_memory(self) || (!limit && !has_contexts))
+		return false;
+	r = load_all(self, limit, contexts);
+	if (r < 0 && r != -EPERM && limit && has_contexts)
+		r = load_all(self, limit, NULL);
+	if (r < 0 && r != -EPERM && r != -ENOSYS)
+		stage_warn(stage, "deep stacks and contexts are not read: %s", why_not_loaded(r));
 	return r == 0;
 }
 
@@ -126,7 +141,7 @@ int programs_load(struct stage *stage, struct perf_source *self)
 	 */
 	if (!self->options.no_contexts && may_read_memory(self) && event_kernel_reports_lost())
 		context_program_init(&self->context_program);
-	self->event_set.setup.has_sample_parts = load_readers(self);
+	self->event_set.setup.has_sample_parts = load_readers(stage, self);
 	return self->event_set.setup.has_sample_parts ? 0 : load_filters(stage, self);
 }
 
@@ -154,10 +169,13 @@ void programs_load_of_waits(struct stage *stage, struct perf_source *self)
 	struct event_setup *setup = &self->event_set.setup;
 
 	if (self->options.all) {
+		const struct context_program *contexts = &self->context_program;
 		int r = event_kernel_reports_lost()
-				? switch_program_init(&self->switch_program, &self->context_program)
+				? switch_program_init(&self->switch_program, contexts)
 				: KERNEL_IS_TOO_OLD;
 
+		if (r < 0 && r != -EPERM && context_program_is_loaded(contexts))
+			r = switch_program_init(&self->switch_program, NULL);
 		setup->has_switch_program = r == 0;
 		if (r)
 			stage_warn(stage,

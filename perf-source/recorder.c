@@ -61,7 +61,7 @@ static int take_part(struct perf_source *self, const struct merge_record *record
 	for (size_t i = 0; kind == RING_SAMPLES && i < self->n_sample_programs; i++)
 		sample_program_note_read(&self->sample_programs[i], raw->cpu, raw->header.size);
 	r = sample_parts_take(parts, &self->event_set.rings[record->ring], raw);
-	self->has_deep_stacks |= parts->n > 0;
+	self->has_deep_stacks |= parts->n || parts->cut;
 	return r;
 }
 
@@ -80,7 +80,8 @@ static const struct sample_parts *find_parts(struct stage *stage, const struct s
 		return NULL;
 	++*counters_get(&stage->counters, "deep-stacks",
 			wire_name_text(&wire_names_stack_cut, parts->cut));
-	if (sample->n_registers && sample_parts_are_of(parts, sample->tid, stack_pointer_of(sample), sample->stack_size))
+	if (sample->n_registers &&
+	    sample_parts_are_of(parts, sample->tid, stack_pointer_of(sample), sample->stack_size))
 		return parts;
 	++*counters_get(&stage->counters, "deep-stacks", "not-continued");
 	return NULL;

@@ -20,6 +20,7 @@ enum {
 	HEADER_VERSION = 2,
 	TRIES_MAX = 50, /* while the process changes its context, */
 	PAUSE_NS = 1000000,
+	NICENESS = 5,
 	HELPER_SECONDS_MAX = 10,		/* of CPU */
 	HELPER_MEMORY_MAX = 1024 * 1024 * 1024, /* bytes */
 	MEMORY_FD = HELPER_PROCESS_FD,
@@ -122,6 +123,7 @@ static void run(uint64_t address, const struct context_image *images, size_t n,
 {
 	int r;
 
+	setpriority(PRIO_PROCESS, 0, NICENESS);
 	if (!confine())
 		return;
 	r = read_context(address, answer);

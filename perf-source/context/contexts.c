@@ -28,6 +28,7 @@ void contexts_init(struct contexts *contexts, struct stage *stage, struct proces
 		},
 	};
 	pair_map_init(&contexts->published, CONTEXTS_WAITING_MAX);
+	pair_map_init(&contexts->read_at, CONTEXTS_WAITING_MAX);
 }
 
 static void end_helper(struct contexts *contexts, struct context_job *job)
@@ -41,6 +42,7 @@ void contexts_deinit(struct contexts *contexts)
 	for (size_t i = 0; i < CONTEXTS_HELPERS_MAX; i++)
 		end_helper(contexts, &contexts->helpers[i]);
 	pair_map_deinit(&contexts->published);
+	pair_map_deinit(&contexts->read_at);
 	context_search_deinit(&contexts->search);
 	free(contexts->waiting);
 }
@@ -124,9 +126,25 @@ static int open_memory(uint32_t pid)
 	return fd < 0 ? -errno : fd;
 }
 
+/* Sets a value, whatever was there. Without room all are forgotten: that costs another look. */
+static void set(struct pair_map *map, uint64_t upid, uint64_t value)
+{
+	pair_map_remove(map, upid, 0);
+	if (pair_map_add(map, upid, 0, value) == -ENOSPC)
+		pair_map_clear(map);
+}
+
+/* Whether a process's context was read a moment ago. */
+static bool was_just_read(const struct contexts *contexts, uint64_t upid, uint64_t now)
+{
+	const uint64_t *read_at = pair_map_find(&contexts->read_at, upid, 0);
+
+	return read_at && now - *read_at < CONTEXTS_PAUSE_MS * NANOSECONDS_A_MILLISECOND;
+}
+
 /*
  * Starts a helper. The process is expected first: of what it is then nothing is set if it executes
- * another program. 0 or -errno: -EAGAIN: not now.
+ * another program. 0 or -errno: -EAGAIN: not now; -EBUSY: nor soon.
  */
 static int begin(struct contexts *contexts, struct context_job *job, uint64_t time)
 {
@@ -135,6 +153,9 @@ static int begin(struct contexts *contexts, struct context_job *job, uint64_t ti
 	_cleanup_fd_ int memory = -1;
 	int n, r;
 
+	job->begun = clock_now(CLOCK_MONOTONIC);
+	if (job->begun < contexts->begin_at)
+		return -EBUSY;
 	if (proc->is_changing && proc->is_changing(job->pid, proc->arg))
 		return -EAGAIN;
 	n = find_images(contexts, job, images);
@@ -143,6 +164,11 @@ static int begin(struct contexts *contexts, struct context_job *job, uint64_t ti
 	r = processes_of_sample(contexts->processes, job->pid, 0, time, &job->upid);
 	if (r < 0 || !job->upid)
 		return r;
+	if (was_just_read(contexts, job->upid, job->begun)) {
+		job->upid = 0;
+		return -EBUSY;
+	}
+	set(&contexts->read_at, job->upid, job->begun);
 	if (context_program_is_loaded(contexts->program) &&
 	    context_program_expect(contexts->program, job->pid) < 0)
 		contexts->n_refused++;
@@ -202,8 +228,7 @@ static int emit(struct contexts *contexts, const struct context_job *job, uint64
 	if (published && *published == answer->published)
 		return 0;
 	++*counters_get(&contexts->stage->counters, "process-contexts", "read");
-	pair_map_remove(&contexts->published, job->upid, 0);
-	pair_map_add(&contexts->published, job->upid, 0, answer->published);
+	set(&contexts->published, job->upid, answer->published);
 	r = stage_put(contexts->stage, WIRE_RECORD_process_context, &out);
 	/* The payload goes with the helper. */
 	return r < 0 ? r : wire_writer_flush(&contexts->stage->writer);
@@ -247,6 +272,9 @@ static int take_answers(struct contexts *contexts, uint64_t time)
 		else
 			++*counters_get(&contexts->stage->counters, "process-contexts",
 					"not-readable");
+		/* Helpers take half of a CPU, at most. */
+		contexts->begin_at = clock_now(CLOCK_MONOTONIC);
+		contexts->begin_at += contexts->begin_at - job->begun;
 		end_helper(contexts, job);
 	}
 	return r;

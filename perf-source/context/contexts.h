@@ -18,6 +18,7 @@ enum {
 	CONTEXTS_STUCK_MAX = 8,	     /* helpers that cannot be ended: then no more are started */
 	CONTEXTS_WAITING_MAX = 8192, /* processes whose context is to be read */
 	CONTEXTS_TRIES_MAX = 40,     /* to read one: its files are not open yet */
+	CONTEXTS_PAUSE_MS = 250,     /* between two looks at one process's context, at least */
 };
 
 /* A process and the address of its context. */
@@ -26,6 +27,7 @@ struct context_job {
 	uint32_t n_tries;
 	uint64_t upid; /* its incarnation when the helper began */
 	uint64_t address;
+	uint64_t begun; /* CLOCK_MONOTONIC */
 	struct context_reader reader;
 };
 
@@ -38,6 +40,8 @@ struct contexts {
 	struct context_job *waiting;
 	size_t n_waiting, n_waiting_allocated;
 	struct pair_map published; /* (upid, 0) → when the context that was emitted was published */
+	struct pair_map read_at;   /* (upid, 0) → when it was last read; CLOCK_MONOTONIC */
+	uint64_t begin_at;	   /* no helper is started before it; CLOCK_MONOTONIC */
 	size_t n_stuck;
 	uint64_t n_refused;
 };
