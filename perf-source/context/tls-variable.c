@@ -91,26 +91,34 @@ static bool follow_descriptor(const struct variable *variable, uint64_t argument
 	       place_in_module(variable, index[0], ret);
 }
 
-/* Follows a relocation of x86-64, if it is one of the variable. */
+/* A relocation of the variable by its symbol: this is how the module itself finds it. */
+static bool is_by_symbol(const struct variable *variable, const GElf_Rela *rela)
+{
+	return GELF_R_SYM(rela->r_info) == variable->index;
+}
+
+/* One without a symbol is of this module: of all its variables, or of that at an offset. */
+static bool is_by_offset(const struct variable *variable, const GElf_Rela *rela)
+{
+	return !GELF_R_SYM(rela->r_info) && (GELF_R_TYPE(rela->r_info) == R_X86_64_DTPMOD64 ||
+					     (uint64_t)rela->r_addend == variable->offset);
+}
+
+/* Follows a relocation of x86-64. False: it is none of thread-local storage, or not resolved. */
 static bool follow(const struct variable *variable, const GElf_Rela *rela,
 		   struct context_place *ret)
 {
 	uint64_t address = variable->bias + rela->r_offset, words[2];
-	size_t symbol = GELF_R_SYM(rela->r_info);
-	/* Without a symbol: of this module, and the addend is the offset. */
-	bool is_it = symbol == variable->index ||
-		     (!symbol && (uint64_t)rela->r_addend == variable->offset);
 
 	switch (GELF_R_TYPE(rela->r_info)) {
-	case R_X86_64_DTPMOD64: /* any of the module, whose variables have one number */
-		return (symbol == variable->index || !symbol) &&
-		       read_words(variable, address, words, 1) &&
+	case R_X86_64_DTPMOD64:
+		return read_words(variable, address, words, 1) &&
 		       place_in_module(variable, words[0], ret);
 	case R_X86_64_TLSDESC:
-		return is_it && read_words(variable, address, words, 2) &&
+		return read_words(variable, address, words, 2) &&
 		       follow_descriptor(variable, words[1], ret);
 	case R_X86_64_TPOFF64:
-		if (!is_it || !read_words(variable, address, words, 1) || !is_static(words[0]))
+		if (!read_words(variable, address, words, 1) || !is_static(words[0]))
 			return false;
 		*ret = static_place(words[0]);
 		return true;
@@ -119,7 +127,9 @@ static bool follow(const struct variable *variable, const GElf_Rela *rela,
 	}
 }
 
-static bool follow_relocations(const struct variable *variable, struct context_place *ret)
+static bool follow_relocations(const struct variable *variable,
+			       bool (*is_one)(const struct variable *, const GElf_Rela *),
+			       struct context_place *ret)
 {
 	Elf *elf = variable->image->elf;
 	Elf_Scn *section = NULL;
@@ -136,7 +146,8 @@ static bool follow_relocations(const struct variable *variable, struct context_p
 		data = elf_getdata(section, NULL);
 		n = data ? data->d_size / header.sh_entsize : 0;
 		for (size_t i = 0; i < n && i < INT32_MAX; i++)
-			if (gelf_getrela(data, i, &rela) && follow(variable, &rela, ret))
+			if (gelf_getrela(data, i, &rela) && is_one(variable, &rela) &&
+			    follow(variable, &rela, ret))
 				return true;
 	}
 	return false;
@@ -196,7 +207,8 @@ int tls_variable_find(const struct elf_image *image, uint64_t bias, int memory, 
 
 	if (image->machine != EM_X86_64 || !find_symbol(name, &variable))
 		return TLS_VARIABLE_NONE;
-	if (follow_relocations(&variable, ret) || place_in_program(&variable, ret))
+	if (follow_relocations(&variable, is_by_symbol, ret) ||
+	    follow_relocations(&variable, is_by_offset, ret) || place_in_program(&variable, ret))
 		return 0;
 	return TLS_VARIABLE_UNKNOWN;
 }
