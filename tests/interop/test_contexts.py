@@ -10,9 +10,15 @@ from pathlib import Path
 SOURCE = Path(__file__).resolve().parent
 sys.path.append(str(SOURCE.parent / "pipeline"))
 import pipeline  # noqa: E402 (the other tests' helpers)
+import pypi  # noqa: E402
 import reading  # noqa: E402
+import spans  # noqa: E402
 
-SCHEMA = SOURCE.parent.parent / "build" / "interop" / "opentelemetry-proto.deb"  # for all build directories
+FETCHED = SOURCE.parent.parent / "build" / "interop"  # for all build directories
+SCHEMA = FETCHED / "opentelemetry-proto.deb"
+SDK_SPANS = SOURCE.parent / "programs" / "sdk-spans.py"
+# No agent listens there: its spans are dropped.
+SDK_SETTINGS = "DD_SERVICE=shop", "DD_TRACE_AGENT_URL=http://127.0.0.1:1", "DD_INSTRUMENTATION_TELEMETRY_ENABLED=false"
 SPANS = pipeline.BUILD / "tests" / "pipeline" / "spans"
 TRACE = re.compile(r'(?m)^trace_context number=(\d+) process=\d+ trace_id="(\w*)" span_id="(\w*)"')
 NONE = "0" * 32, "0" * 16
@@ -96,6 +102,32 @@ class Contexts(pipeline.RecordingTest):
             found[label.get("trace_id", NONE[0]), label.get("span_id", NONE[1])] += int(sample.split()[0])
             self.assertEqual(label.get("route") is not None, "trace_id" in label)
         self.assertEqual(found, self.expected)
+
+
+@pipeline.needs_root
+class Sdk(pipeline.RecordingTest):
+    """A released SDK publishes its spans by itself."""
+
+    def test_spans_of_a_released_sdk(self):
+        refusal = reading.refusal()
+        if refusal:
+            self.skipTest(refusal)
+        path, log, stream = pypi.fetch("ddtrace", FETCHED), self.directory / "log", self.directory / "sdk.stream"
+        command = "env", f"PYTHONPATH={path}", *SDK_SETTINGS, sys.executable, SDK_SPANS, "4", log
+        with stream.open("wb") as out:
+            self.run_well(self.source("-e", "cpu-clock", "--", *command), self.stage("live-unwinder"), stdout=out)
+        text = self.run_on(stream, [pipeline.program("frame-dump")]).decode()
+        self.assertIn('key="service.name" value="shop"', text)
+        labelled = spans.Labelled(text)
+        begun = min(time for _, time, *_, context in labelled.stacks if context)
+        n = collections.Counter()
+        in_spans = [line.split() for line in log.read_text().splitlines()]
+        for _, time, tid, _, context in labelled.stacks:
+            for of, began, ended, span in in_spans:
+                if tid == int(of) and int(began) <= time <= int(ended) and time > begun:
+                    n["right" if context and context.span == span else "wrong" if context else "missing"] += 1
+        self.assertGreater(n["right"], 100, n)
+        self.assertEqual((n["wrong"], n["missing"]), (0, 0), n)
 
 
 if __name__ == "__main__":
