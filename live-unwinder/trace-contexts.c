@@ -5,24 +5,18 @@
 #include <string.h>
 
 #include "common/stream/process-context.h"
+#include "common/stream/thread-context.h"
 #include "live-unwinder/trace-contexts.h"
 
-/* The layout of OTEP 4947. Attributes follow: index of the key, size, bytes. */
-struct thread_context {
-	uint8_t trace_id[WIRE_TRACE_ID_SIZE], span_id[WIRE_SPAN_ID_SIZE];
-	uint8_t valid, flags;
-	uint16_t attributes_size;
-	uint8_t attributes[];
-} __attribute__((packed));
-
-enum { IS_VALID = 1 };
-
-/* What the process of samples has published last. */
+/* What of a process's last context its threads' contexts need. */
 struct published_context {
 	UT_hash_handle hh;
 	uint64_t process;
 	uint64_t number; /* unique: an update gives another one */
-	struct process_context context;
+	bool has_threads;
+	size_t n_keys, n_bytes;			    /* bytes: of `text` */
+	const char *keys[PROCESS_CONTEXT_KEYS_MAX]; /* NULL: none */
+	char text[];				    /* of the keys */
 };
 
 struct known_context {
@@ -51,7 +45,7 @@ static void free_known(struct trace_contexts *contexts, struct known_context *kn
 static void free_published(struct trace_contexts *contexts, struct published_context *published)
 {
 	HASH_DEL(contexts->published, published);
-	process_context_deinit(&published->context);
+	contexts->n_bytes -= published->n_bytes;
 	free(published);
 }
 
@@ -87,29 +81,55 @@ void trace_contexts_forget(struct trace_contexts *contexts, uint64_t process)
 		free_published(contexts, published);
 }
 
-/* Keeps what a process has published. 0, -ENOMEM, or a positive number: it was refused. */
-static int keep(struct trace_contexts *contexts, const struct wire_process_context *record)
+static size_t size_of_keys(const struct process_context *context)
 {
-	struct published_context *published;
-	int r;
+	size_t size = 0;
 
-	if (HASH_COUNT(contexts->published) == TRACE_CONTEXTS_PROCESSES_MAX)
-		return PROCESS_CONTEXT_DAMAGED;
-	published = calloc(1, sizeof(*published));
+	for (size_t i = 0; i < context->n_keys; i++)
+		size += context->keys[i] ? strlen(context->keys[i]) + 1 : 0;
+	return size;
+}
+
+static void copy_keys(struct published_context *published, const struct process_context *context)
+{
+	char *at = published->text;
+
+	published->n_keys = context->n_keys;
+	for (size_t i = 0; i < context->n_keys; i++) {
+		if (!context->keys[i])
+			continue;
+		published->keys[i] = at;
+		at = stpcpy(at, context->keys[i]) + 1;
+	}
+}
+
+/* Keeps what threads' contexts need. 0 or -ENOMEM; without room, the process has none. */
+static int keep(struct trace_contexts *contexts, uint64_t process,
+		const struct process_context *context)
+{
+	size_t n_bytes = size_of_keys(context);
+	struct published_context *published;
+
+	if (HASH_COUNT(contexts->published) == TRACE_CONTEXTS_PROCESSES_MAX ||
+	    contexts->n_bytes + n_bytes > TRACE_CONTEXTS_BYTES_MAX) {
+		contexts->n_refused++;
+		return 0;
+	}
+	published = calloc(1, sizeof(*published) + n_bytes);
 	if (!published)
 		return -ENOMEM;
-	published->process = record->process;
+	published->process = process;
 	published->number = ++contexts->n_published;
-	r = process_context_decode(record->payload, &published->context);
-	if (r == 0) {
-		HASH_ADD(hh, contexts->published, process, sizeof(published->process), published);
-		if (HASH_HAS(hh, published))
-			return 0;
-		r = -ENOMEM;
+	published->has_threads = process_context_has_threads(context);
+	published->n_bytes = n_bytes;
+	copy_keys(published, context);
+	HASH_ADD(hh, contexts->published, process, sizeof(published->process), published);
+	if (!HASH_HAS(hh, published)) {
+		free(published);
+		return -ENOMEM;
 	}
-	process_context_deinit(&published->context);
-	free(published);
-	return r;
+	contexts->n_bytes += n_bytes;
+	return 0;
 }
 
 static int emit_resource(struct stage *stage, const struct wire_process_context *record,
@@ -134,27 +154,30 @@ static int emit_resource(struct stage *stage, const struct wire_process_context 
 int trace_contexts_publish(struct trace_contexts *contexts, struct stage *stage,
 			   const struct wire_process_context *record)
 {
-	int kept, r;
+	struct process_context context;
+	int decoded = process_context_decode(record->payload, &context), r = decoded;
 
 	trace_contexts_forget(contexts, record->process);
-	kept = keep(contexts, record);
-	if (kept < 0)
-		return kept;
-	contexts->n_refused += kept > 0;
-	r = stage_put(stage, WIRE_RECORD_process_context, record);
-	return r < 0 || kept ? r
-			     : emit_resource(stage, record,
-					     &find_published(contexts, record->process)->context);
+	contexts->n_refused += decoded > 0;
+	contexts->n_resource_refused += context.n_refused;
+	if (decoded == 0)
+		r = keep(contexts, record->process, &context);
+	if (r >= 0)
+		r = stage_put(stage, WIRE_RECORD_process_context, record);
+	if (r == 0)
+		r = emit_resource(stage, record, &context);
+	process_context_deinit(&context);
+	return r;
 }
 
 /* Finds the attributes by the index of their keys; of several with one key the last counts. */
 static size_t find_attributes(struct trace_contexts *contexts,
-			      const struct process_context *process,
+			      const struct published_context *process,
 			      const struct thread_context *thread, size_t size,
 			      struct attribute attributes[PROCESS_CONTEXT_KEYS_MAX])
 {
 	enum { KEY, SIZE, BYTES };
-	const uint8_t *at = thread->attributes;
+	const uint8_t *at = (const void *)(thread + 1);
 	size_t left = size - sizeof(*thread), n = 0;
 
 	if (left > thread->attributes_size)
@@ -162,13 +185,15 @@ static size_t find_attributes(struct trace_contexts *contexts,
 	while (left >= BYTES && left - BYTES >= at[SIZE]) {
 		struct attribute *attribute = &attributes[at[KEY]];
 		size_t attribute_size = at[SIZE];
+		bool is_known = at[KEY] < process->n_keys && process->keys[at[KEY]];
+		bool is_text = !memchr(at + BYTES, 0, attribute_size);
 
-		if (at[KEY] >= process->n_keys || !process->keys[at[KEY]] ||
-		    memchr(at + BYTES, 0, attribute_size)) {
-			contexts->n_attributes_refused++;
-		} else {
-			n += !attribute->value;
-			*attribute = (struct attribute){ at + BYTES, attribute_size };
+		contexts->n_attributes_refused += !is_known || !is_text;
+		if (is_known) {
+			n -= attribute->value != NULL;
+			*attribute =
+				(struct attribute){ is_text ? at + BYTES : NULL, attribute_size };
+			n += attribute->value != NULL;
 		}
 		at += BYTES + attribute_size;
 		left -= BYTES + attribute_size;
@@ -188,7 +213,7 @@ static void write_id(const uint8_t *id, size_t size, char *ret)
 }
 
 static int emit_attributes(struct stage *stage, uint64_t number,
-			   const struct process_context *process,
+			   const struct published_context *process,
 			   const struct attribute attributes[PROCESS_CONTEXT_KEYS_MAX])
 {
 	int r = 0;
@@ -217,8 +242,7 @@ static int emit(struct trace_contexts *contexts, struct stage *stage,
 		.number = contexts->n_numbers + 1,
 		.process = published->process,
 		.flags = thread->flags,
-		.n_attributes =
-			find_attributes(contexts, &published->context, thread, size, attributes),
+		.n_attributes = find_attributes(contexts, published, thread, size, attributes),
 	};
 	int r;
 
@@ -229,7 +253,7 @@ static int emit(struct trace_contexts *contexts, struct stage *stage,
 		return 0;
 	*ret_number = ++contexts->n_numbers;
 	r = stage_put(stage, WIRE_RECORD_trace_context, &out);
-	return r < 0 ? r : emit_attributes(stage, out.number, &published->context, attributes);
+	return r < 0 ? r : emit_attributes(stage, out.number, published, attributes);
 }
 
 /* Remembers a context, instead of the one that has not been used for longest. 0 or -ENOMEM. */
@@ -287,11 +311,11 @@ static const char *why_none(const struct published_context *published,
 	if (sample->context_state != WIRE_context_state_READ &&
 	    sample->context_state != WIRE_context_state_CUT)
 		return wire_name_text(&wire_names_context_state, sample->context_state);
-	if (!published || !process_context_has_threads(&published->context))
+	if (!published || !published->has_threads)
 		return "unknown-schema";
 	if (sample->thread_context.size < sizeof(*thread))
 		return "damaged";
-	return thread->valid == IS_VALID ? NULL : "being-written";
+	return thread->valid == THREAD_CONTEXT_IS_VALID ? NULL : "being-written";
 }
 
 int trace_contexts_find(struct trace_contexts *contexts, struct stage *stage,
@@ -318,6 +342,9 @@ void trace_contexts_count(const struct trace_contexts *contexts, struct stage *s
 	if (contexts->n_refused)
 		*counters_get(&stage->counters, "refused", "process-contexts") =
 			contexts->n_refused;
+	if (contexts->n_resource_refused)
+		*counters_get(&stage->counters, "refused", "resource-attributes") =
+			contexts->n_resource_refused;
 	if (contexts->n_attributes_refused)
 		*counters_get(&stage->counters, "refused", "trace-attributes") =
 			contexts->n_attributes_refused;

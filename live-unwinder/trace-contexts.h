@@ -12,7 +12,8 @@
 
 enum {
 	TRACE_CONTEXTS_KNOWN_MAX = 8192,	/* with numbers, at one time */
-	TRACE_CONTEXTS_PROCESSES_MAX = 1 << 14, /* with a context of their own, at one time */
+	TRACE_CONTEXTS_PROCESSES_MAX = 1 << 14, /* with a context of their own, at one time, */
+	TRACE_CONTEXTS_BYTES_MAX = 32 << 20,	/* and with so many bytes of keys */
 };
 
 struct trace_contexts {
@@ -20,8 +21,10 @@ struct trace_contexts {
 	struct known_context *known;	     /* by content */
 	struct lru by_use;
 	uint64_t n_numbers;
-	uint64_t n_published; /* process contexts so far */
-	uint64_t n_refused;   /* process contexts: damaged, or of too many processes */
+	uint64_t n_published;	     /* process contexts so far */
+	size_t n_bytes;		     /* of all keys */
+	uint64_t n_refused;	     /* process contexts: damaged, or of too many processes */
+	uint64_t n_resource_refused; /* attributes that have no text, or are too many */
 	uint64_t n_attributes_refused;
 };
 

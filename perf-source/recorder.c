@@ -391,7 +391,8 @@ static int record(struct stage *stage, struct perf_source *self, struct ring_pol
 		self->has_deep_stacks = false;
 		r = drain(stage, self, look(self));
 		programs_note_look(self, clock_now(CLOCK_MONOTONIC) - looked);
-		polled->is_busy = self->has_deep_stacks || contexts_are_coming(&self->contexts);
+		polled->is_busy = self->has_deep_stacks || (!self->options.no_contexts &&
+							    contexts_are_coming(&self->contexts));
 		if (r == 0)
 			r = images_take_states(&self->images);
 		if (r == 0 && !self->options.no_contexts)

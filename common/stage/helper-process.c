@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
 #include <fcntl.h>
+#include <seccomp.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/base/capabilities.h"
 #include "common/stage/helper-process.h"
 #include "common/stage/sandbox.h"
+
+enum {
+	READER_SECONDS_MAX = 10,		/* of CPU */
+	READER_MEMORY_MAX = 1024 * 1024 * 1024, /* bytes */
+};
 
 /* First duplicates each above the final ones, so that none is overwritten before its turn. */
 static bool place(const int *fds, size_t n)
@@ -37,6 +44,18 @@ bool helper_process_begin(const char *name, const int *fds, size_t n)
 	signal(SIGPIPE, SIG_IGN);
 	return dup2(null, STDIN_FILENO) >= 0 && dup2(null, STDOUT_FILENO) >= 0 && place(fds, n) &&
 	       syscall(SYS_close_range, HELPER_PROCESS_FD + n, ~0U, 0) == 0;
+}
+
+bool helper_process_confine_reader(int call)
+{
+	static const struct rlimit cpu = { READER_SECONDS_MAX, READER_SECONDS_MAX };
+	struct sandbox sandbox = { .memory_max = READER_MEMORY_MAX };
+
+	SANDBOX_ALLOW(&sandbox, call, SCMP_SYS(pread64), SCMP_SYS(read), SCMP_SYS(lseek),
+		      SCMP_SYS(fstat), SCMP_SYS(newfstatat), SCMP_SYS(fcntl), SCMP_SYS(brk),
+		      SCMP_SYS(mmap), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(close),
+		      SCMP_SYS(exit_group));
+	return setrlimit(RLIMIT_CPU, &cpu) == 0 && sandbox_enter(&sandbox) == 0;
 }
 
 void helper_process_confine(const int *capabilities, size_t n_capabilities, const int *calls,

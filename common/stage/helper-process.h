@@ -21,6 +21,13 @@ enum {
 bool helper_process_begin(const char *name, const int *fds, size_t n);
 
 /*
+ * Confines a helper that reads untrusted files: no capability, no file system, at most ten seconds
+ * of CPU and a GiB of memory; of system calls only those to read, for memory, and `call`. Returns
+ * false on failure.
+ */
+bool helper_process_confine_reader(int call);
+
+/*
  * Drops all other capabilities and system calls (sandbox.h restricts their arguments; files can
  * only be read). Failures are ignored: the helper is needed all the same.
  */

@@ -195,11 +195,3 @@ bool process_context_has_threads(const struct process_context *context)
 {
 	return !strcmp(context->schema, "tls_v1") || !strcmp(context->schema, "tlsdesc_v1_dev");
 }
-
-const char *process_context_find(const struct process_context *context, const char *key)
-{
-	for (size_t i = 0; i < context->n_attributes; i++)
-		if (!strcmp(context->attributes[i].key, key))
-			return context->attributes[i].value;
-	return NULL;
-}

@@ -37,6 +37,3 @@ void process_context_deinit(struct process_context *context);
 
 /* Whether its thread contexts are of a form that is known (OTEP 4947). */
 bool process_context_has_threads(const struct process_context *context);
-
-/* The value of an attribute of the resource; NULL: it has none. */
-const char *process_context_find(const struct process_context *context, const char *key);

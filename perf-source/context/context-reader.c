@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -12,7 +13,6 @@
 #include "common/base/clock.h"
 #include "common/elf/elf-image.h"
 #include "common/stage/helper-process.h"
-#include "common/stage/sandbox.h"
 #include "perf-source/context/context-reader.h"
 #include "perf-source/context/tls-variable.h"
 
@@ -21,8 +21,6 @@ enum {
 	TRIES_MAX = 50, /* while the process changes its context, */
 	PAUSE_NS = 1000000,
 	NICENESS = 5,
-	HELPER_SECONDS_MAX = 10,		/* of CPU */
-	HELPER_MEMORY_MAX = 1024 * 1024 * 1024, /* bytes */
 	MEMORY_FD = HELPER_PROCESS_FD,
 	FIRST_IMAGE_FD,
 };
@@ -62,7 +60,7 @@ static int try_to_read(uint64_t address, struct context_answer *answer)
 	return 0;
 }
 
-static int read_context(uint64_t address, struct context_answer *answer)
+static int read_context_at(uint64_t address, struct context_answer *answer)
 {
 	static const struct timespec pause = { 0, PAUSE_NS };
 	int r = -EAGAIN;
@@ -72,6 +70,16 @@ static int read_context(uint64_t address, struct context_answer *answer)
 			nanosleep(&pause, NULL);
 		r = try_to_read(address, answer);
 	}
+	return r;
+}
+
+/* The first of the mappings that holds a context counts. */
+static int read_context(const struct context_addresses *addresses, struct context_answer *answer)
+{
+	int r = -ENOENT;
+
+	for (size_t i = 0; i < addresses->n && r == -ENOENT; i++)
+		r = read_context_at(addresses->list[i], answer);
 	return r;
 }
 
@@ -105,37 +113,28 @@ static struct context_place find_place(const struct context_image *images, size_
 	return (struct context_place){ 0 };
 }
 
-static bool confine(void)
-{
-	static const struct rlimit cpu = { HELPER_SECONDS_MAX, HELPER_SECONDS_MAX };
-	struct sandbox sandbox = { .memory_max = HELPER_MEMORY_MAX };
-
-	SANDBOX_ALLOW(&sandbox, SCMP_SYS(pread64), SCMP_SYS(read), SCMP_SYS(lseek), SCMP_SYS(fstat),
-		      SCMP_SYS(newfstatat), SCMP_SYS(fcntl), SCMP_SYS(brk), SCMP_SYS(mmap),
-		      SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(close),
-		      SCMP_SYS(clock_nanosleep), SCMP_SYS(exit_group));
-	return setrlimit(RLIMIT_CPU, &cpu) == 0 && sandbox_enter(&sandbox) == 0;
-}
-
 /* Runs in the helper. `answer->error` is set last. */
-static void run(uint64_t address, const struct context_image *images, size_t n,
-		struct context_answer *answer)
+static void run(pid_t parent, const struct context_addresses *addresses,
+		const struct context_image *images, size_t n, struct context_answer *answer)
 {
 	int r;
 
 	setpriority(PRIO_PROCESS, 0, NICENESS);
-	if (!confine())
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* it may wait in its target's memory for ever */
+	if (getppid() != parent || !helper_process_confine_reader(SCMP_SYS(clock_nanosleep)))
 		return;
-	r = read_context(address, answer);
+	r = read_context(addresses, answer);
 	if (r == 0)
 		answer->place = find_place(images, n);
 	answer->error = r;
 }
 
-int context_reader_begin(struct context_reader *reader, int memory, uint64_t address,
+int context_reader_begin(struct context_reader *reader, int memory,
+			 const struct context_addresses *addresses,
 			 const struct context_image *images, size_t n_images)
 {
 	int fds[1 + CONTEXT_READER_IMAGES_MAX] = { memory };
+	pid_t parent = getpid();
 	void *shared = mmap(NULL, sizeof(*reader->answer), PROT_READ | PROT_WRITE,
 			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
@@ -160,7 +159,7 @@ int context_reader_begin(struct context_reader *reader, int memory, uint64_t add
 	}
 	if (reader->pid == 0) {
 		if (helper_process_begin("context-reader", fds, 1 + n_images))
-			run(address, images, n_images, reader->answer);
+			run(parent, addresses, images, n_images, reader->answer);
 		_exit(0);
 	}
 	return 0;

@@ -15,6 +15,13 @@
 enum {
 	CONTEXT_READER_IMAGES_MAX = 255, /* of a process */
 	CONTEXT_READER_PATIENCE_MS = 2000,
+	CONTEXT_ADDRESSES_MAX = 4,
+};
+
+/* Where a context may be: mappings with its name. */
+struct context_addresses {
+	uint64_t list[CONTEXT_ADDRESSES_MAX];
+	size_t n;
 };
 
 /* A file that the process has mapped: `start` is the address of `offset` in it. */
@@ -43,7 +50,8 @@ struct context_reader {
  * Starts a helper for the context at `address`; `memory` is an open /proc/PID/mem. 0 or -errno,
  * with no helper.
  */
-int context_reader_begin(struct context_reader *reader, int memory, uint64_t address,
+int context_reader_begin(struct context_reader *reader, int memory,
+			 const struct context_addresses *addresses,
 			 const struct context_image *images, size_t n_images);
 
 /*

@@ -62,23 +62,25 @@ static bool is_context(const char *path)
 	return false;
 }
 
-/* The address of a process's context; 0: its maps show none. */
-static uint64_t look_at(struct context_search *search, uint32_t pid)
+/* Finds the mappings of a process that have the name of a context. */
+static void look_at(struct context_search *search, uint32_t pid, struct context_addresses *ret)
 {
 	_cleanup_(proc_maps_deinit) struct proc_maps maps = { 0 };
 	struct proc_view *proc = &search->processes->proc;
 
+	ret->n = 0;
 	if (!proc->shows(pid) || (search->is_wanted && !search->is_wanted(pid, search->arg)) ||
 	    proc->read_maps(proc, pid, MAPS_ALL, &maps) < 0)
-		return 0;
-	for (size_t i = 0; i < maps.n; i++)
+		return;
+	for (size_t i = 0; i < maps.n && ret->n < CONTEXT_ADDRESSES_MAX; i++)
 		if (is_context(maps.list[i].path))
-			return maps.list[i].start;
-	return 0;
+			ret->list[ret->n++] = maps.list[i].start;
 }
 
 int context_search_go_on(struct context_search *search,
-			 int (*found)(uint32_t pid, uint64_t address, void *arg), void *arg)
+			 int (*found)(uint32_t pid, const struct context_addresses *addresses,
+				      void *arg),
+			 void *arg)
 {
 	uint64_t began = clock_now(CLOCK_MONOTONIC), now = began;
 	uint64_t share = context_search_is_first(search) ? FIRST_SHARE : LATER_SHARE;
@@ -89,10 +91,11 @@ int context_search_go_on(struct context_search *search,
 	while (r >= 0 && search->young.n + search->all.n && now - began < LOOK_NS) {
 		struct pid_list *list = search->young.n ? &search->young : &search->all;
 		uint32_t pid = list->pids[--list->n];
-		uint64_t address = look_at(search, pid);
+		struct context_addresses addresses;
 
-		if (address)
-			r = found(pid, address, arg);
+		look_at(search, pid, &addresses);
+		if (addresses.n)
+			r = found(pid, &addresses, arg);
 		now = clock_now(CLOCK_MONOTONIC);
 	}
 	search->has_begun |= !search->all.n;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "common/source/processes.h"
+#include "perf-source/context/context-reader.h"
 
 struct context_search {
 	struct processes *processes;		    /* borrowed */
@@ -28,7 +29,9 @@ void context_search_deinit(struct context_search *search);
  * returns < 0. 0, -ENOMEM or what `found` returned.
  */
 int context_search_go_on(struct context_search *search,
-			 int (*found)(uint32_t pid, uint64_t address, void *arg), void *arg);
+			 int (*found)(uint32_t pid, const struct context_addresses *addresses,
+				      void *arg),
+			 void *arg);
 
 /* Whether the first search is under way. */
 bool context_search_is_first(const struct context_search *search);

@@ -69,42 +69,48 @@ static int add(struct contexts *contexts, struct context_job job)
 	return r;
 }
 
-static int add_found(uint32_t pid, uint64_t address, void *arg)
+static int add_found(uint32_t pid, const struct context_addresses *addresses, void *arg)
 {
-	return add(arg, (struct context_job){ .pid = pid, .address = address });
+	return add(arg, (struct context_job){ .pid = pid,
+					      .addresses = *addresses,
+					      .added = clock_now(CLOCK_MONOTONIC) });
 }
 
-/* Adds the processes that have published something since. 0 or -ENOMEM. */
+/* Adds processes that have published something since. 0 or -ENOMEM. */
 static int take_named(struct contexts *contexts)
 {
-	struct context_job job = { 0 };
+	struct context_addresses addresses = { .n = 1 };
+	uint32_t pid;
 	int r = 0;
 
 	if (!context_program_is_loaded(contexts->program))
 		return 0;
-	for (size_t i = 0; i < CONTEXTS_WAITING_MAX && r == 0; i++) {
-		if (!context_program_take(contexts->program, &job.pid, &job.address))
+	for (size_t i = 0; i < CONTEXTS_TAKEN_MAX && r == 0; i++) {
+		if (!context_program_take(contexts->program, &pid, &addresses.list[0]))
 			break;
-		if (contexts->search.is_wanted(job.pid, contexts->search.arg))
-			r = add(contexts, job);
+		if (contexts->search.is_wanted(pid, contexts->search.arg))
+			r = add_found(pid, &addresses, contexts);
 	}
 	return r;
 }
 
+static bool has_waited(const struct context_job *job, uint64_t milliseconds)
+{
+	return job->begun - job->added > milliseconds * NANOSECONDS_A_MILLISECOND;
+}
+
 /* The files of a process, one mapping of each. Returns their number; -EAGAIN: some come soon. */
 static int find_images(const struct contexts *contexts, const struct context_job *job,
+		       const struct mapping_table *mappings,
 		       struct context_image images[CONTEXT_READER_IMAGES_MAX])
 {
-	const struct mapping_table *mappings = processes_mappings(contexts->processes, job->pid);
 	int n = 0;
 
-	if (!mappings)
-		return 0;
 	MAPPING_TABLE_EACH(mapping, mappings)
 	{
 		int fd = images_descriptor(contexts->processes->images, mapping->image);
 
-		if (fd == -EAGAIN && job->n_tries < CONTEXTS_TRIES_MAX)
+		if (fd == -EAGAIN && !has_waited(job, CONTEXTS_FILES_MS))
 			return -EAGAIN;
 		if (fd < 0 || (n && images[n - 1].fd == fd))
 			continue;
@@ -134,72 +140,88 @@ static void set(struct pair_map *map, uint64_t upid, uint64_t value)
 		pair_map_clear(map);
 }
 
-/* Whether a process's context was read a moment ago. */
-static bool was_just_read(const struct contexts *contexts, uint64_t upid, uint64_t now)
+#define NEVER_AGAIN UINT64_MAX /* in `read_at`: its memory or its files made a helper wait */
+
+/* Whether a helper may look at a process now: 0, -EBUSY: later, or -EPERM: never again. */
+static int may_begin(const struct contexts *contexts, uint32_t pid, uint64_t upid, uint64_t now)
 {
 	const uint64_t *read_at = pair_map_find(&contexts->read_at, upid, 0);
 
-	return read_at && now - *read_at < CONTEXTS_PAUSE_MS * NANOSECONDS_A_MILLISECOND;
+	if (read_at && *read_at == NEVER_AGAIN)
+		return -EPERM;
+	if (read_at && now - *read_at < CONTEXTS_PAUSE_MS * NANOSECONDS_A_MILLISECOND)
+		return -EBUSY;
+	for (size_t i = 0; i < CONTEXTS_HELPERS_MAX; i++)
+		if (contexts->helpers[i].upid && contexts->helpers[i].pid == pid)
+			return -EBUSY;
+	return 0;
 }
 
 /*
  * Starts a helper. The process is expected first: of what it is then nothing is set if it executes
- * another program. 0 or -errno: -EAGAIN: not now; -EBUSY: nor soon.
+ * another program. 0 or -errno: -EAGAIN: not now; -EBUSY: nor soon; with job->upid 0 there is none.
  */
 static int begin(struct contexts *contexts, struct context_job *job, uint64_t time)
 {
 	struct context_image images[CONTEXT_READER_IMAGES_MAX];
 	struct proc_view *proc = &contexts->processes->proc;
+	const struct mapping_table *mappings;
 	_cleanup_fd_ int memory = -1;
+	uint64_t upid;
 	int n, r;
 
-	job->begun = clock_now(CLOCK_MONOTONIC);
-	if (job->begun < contexts->begin_at)
-		return -EBUSY;
 	if (proc->is_changing && proc->is_changing(job->pid, proc->arg))
 		return -EAGAIN;
-	n = find_images(contexts, job, images);
+	mappings = processes_mappings(contexts->processes, job->pid);
+	if (!mappings) /* it is not recorded, or has ended */
+		return 0;
+	n = find_images(contexts, job, mappings, images);
 	if (n < 0)
 		return n;
-	r = processes_of_sample(contexts->processes, job->pid, 0, time, &job->upid);
-	if (r < 0 || !job->upid)
+	r = processes_of_sample(contexts->processes, job->pid, 0, time, &upid);
+	if (r < 0 || !upid)
 		return r;
-	if (was_just_read(contexts, job->upid, job->begun)) {
-		job->upid = 0;
-		return -EBUSY;
-	}
-	set(&contexts->read_at, job->upid, job->begun);
+	r = may_begin(contexts, job->pid, upid, job->begun);
+	if (r == 0)
+		memory = open_memory(job->pid);
+	if (r == -EBUSY)
+		return r;
 	if (context_program_is_loaded(contexts->program) &&
 	    context_program_expect(contexts->program, job->pid) < 0)
 		contexts->n_refused++;
-	memory = open_memory(job->pid);
-	if (memory < 0 || context_reader_begin(&job->reader, memory, job->address, images, n) < 0) {
-		job->upid = 0;
+	if (memory < 0 ||
+	    context_reader_begin(&job->reader, memory, &job->addresses, images, n) < 0) {
 		contexts->n_refused++;
+		return 0;
 	}
+	set(&contexts->read_at, upid, job->begun);
+	job->upid = upid;
 	return 0;
 }
 
-static struct context_job *find_free(struct contexts *contexts)
+static struct context_job *find_free(struct contexts *contexts, uint64_t now)
 {
-	for (size_t i = 0; i < CONTEXTS_HELPERS_MAX; i++)
+	for (size_t i = 0; i < CONTEXTS_HELPERS_MAX && now >= contexts->begin_at; i++)
 		if (!contexts->helpers[i].upid)
-			return contexts->n_stuck < CONTEXTS_STUCK_MAX ? &contexts->helpers[i]
-								      : NULL;
+			return &contexts->helpers[i];
 	return NULL;
 }
 
 /* Starts helpers for those that wait, while there are free ones. 0 or -errno. */
 static int begin_waiting(struct contexts *contexts, uint64_t time)
 {
+	uint64_t now = clock_now(CLOCK_MONOTONIC);
 	size_t n_kept = 0;
 	int r = 0;
 
 	for (size_t i = 0; i < contexts->n_waiting; i++) {
-		struct context_job job = contexts->waiting[i], *helper = find_free(contexts);
-		int begun = helper && r == 0 ? begin(contexts, &job, time) : -EBUSY;
+		struct context_job job = contexts->waiting[i], *helper = find_free(contexts, now);
+		int begun;
 
-		if (begun == -EAGAIN && ++job.n_tries > 2 * CONTEXTS_TRIES_MAX)
+		job.begun = now;
+		begun = helper && r == 0 ? begin(contexts, &job, time) : -EBUSY;
+		if ((begun == -EAGAIN && has_waited(&job, CONTEXTS_WAIT_MS)) ||
+		    contexts->n_stuck >= CONTEXTS_STUCK_MAX)
 			contexts->n_refused++;
 		else if (begun == -EAGAIN || begun == -EBUSY)
 			contexts->waiting[n_kept++] = job;
@@ -212,7 +234,7 @@ static int begin_waiting(struct contexts *contexts, uint64_t time)
 	return r;
 }
 
-/* Emits a context, unless it is the one that was emitted last. 0 or -errno. */
+/* Emits a context, unless it is not newer than the one that was emitted last. 0 or -errno. */
 static int emit(struct contexts *contexts, const struct context_job *job, uint64_t time)
 {
 	const struct context_answer *answer = job->reader.answer;
@@ -225,7 +247,7 @@ static int emit(struct contexts *contexts, const struct context_job *job, uint64
 	const uint64_t *published = pair_map_find(&contexts->published, job->upid, 0);
 	int r;
 
-	if (published && *published == answer->published)
+	if (published && answer->published <= *published)
 		return 0;
 	++*counters_get(&contexts->stage->counters, "process-contexts", "read");
 	set(&contexts->published, job->upid, answer->published);
@@ -252,9 +274,18 @@ static int take_answer(struct contexts *contexts, const struct context_job *job,
 	if (r < 0 || upid != job->upid)
 		return r;
 	r = emit(contexts, job, time);
-	if (r == 0 && context_program_is_loaded(contexts->program))
+	/* If a later look does not find the variable, it has not moved. */
+	if (r == 0 && answer->place.kind != CONTEXT_PLACE_UNKNOWN &&
+	    context_program_is_loaded(contexts->program))
 		context_program_set(contexts->program, job->pid, &answer->place);
 	return r;
+}
+
+/* A process that made its helper wait is not looked at again. */
+static void give_up(struct contexts *contexts, const struct context_job *job)
+{
+	++*counters_get(&contexts->stage->counters, "process-contexts", "not-readable");
+	set(&contexts->read_at, job->upid, NEVER_AGAIN);
 }
 
 static int take_answers(struct contexts *contexts, uint64_t time)
@@ -270,8 +301,7 @@ static int take_answers(struct contexts *contexts, uint64_t time)
 		if (done == 0)
 			r = take_answer(contexts, job, time);
 		else
-			++*counters_get(&contexts->stage->counters, "process-contexts",
-					"not-readable");
+			give_up(contexts, job);
 		/* Helpers take half of a CPU, at most. */
 		contexts->begin_at = clock_now(CLOCK_MONOTONIC);
 		contexts->begin_at += contexts->begin_at - job->begun;

@@ -17,17 +17,18 @@ enum {
 	CONTEXTS_HELPERS_MAX = 4,
 	CONTEXTS_STUCK_MAX = 8,	     /* helpers that cannot be ended: then no more are started */
 	CONTEXTS_WAITING_MAX = 8192, /* processes whose context is to be read */
-	CONTEXTS_TRIES_MAX = 40,     /* to read one: its files are not open yet */
+	CONTEXTS_TAKEN_MAX = 64,     /* reports of the program that are taken at one time */
+	CONTEXTS_FILES_MS = 2000,    /* how long to wait for the process's files to be opened, */
+	CONTEXTS_WAIT_MS = 10000,    /* and for the stream to come to what the process is now */
 	CONTEXTS_PAUSE_MS = 250,     /* between two looks at one process's context, at least */
 };
 
-/* A process and the address of its context. */
+/* A process whose context is to be read. */
 struct context_job {
 	uint32_t pid;
-	uint32_t n_tries;
 	uint64_t upid; /* its incarnation when the helper began */
-	uint64_t address;
-	uint64_t begun; /* CLOCK_MONOTONIC */
+	struct context_addresses addresses;
+	uint64_t added, begun; /* CLOCK_MONOTONIC */
 	struct context_reader reader;
 };
 
@@ -56,7 +57,7 @@ void contexts_deinit(struct contexts *contexts);
  */
 int contexts_attend(struct contexts *contexts, uint64_t time);
 
-/* Whether helpers are at work, so that it should be called soon. */
+/* Whether processes wait, helpers work, or the first search goes on: it should be called soon. */
 bool contexts_are_coming(const struct contexts *contexts);
 
 /* At the end: adds what was refused to the stage's counters. */

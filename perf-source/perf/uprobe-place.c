@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,14 +15,9 @@
 #include "common/base/cleanup.h"
 #include "common/elf/elf-image.h"
 #include "common/stage/helper-process.h"
-#include "common/stage/sandbox.h"
 #include "perf-source/perf/uprobe-place.h"
 
-enum {
-	SYMBOL_SIZE_MAX = 4096,
-	HELPER_SECONDS_MAX = 10,		/* of CPU */
-	HELPER_MEMORY_MAX = 1024 * 1024 * 1024, /* bytes */
-};
+enum { SYMBOL_SIZE_MAX = 4096 };
 
 struct place {
 	char *file, *symbol; /* owned */
@@ -100,25 +94,13 @@ static int find_offset(int fd, const struct place *place, uint64_t *ret)
 	return elf_image_offset(&image, symbol.st_value, ret) ? 0 : -ESRCH;
 }
 
-static bool confine(void)
-{
-	static const struct rlimit cpu = { HELPER_SECONDS_MAX, HELPER_SECONDS_MAX };
-	struct sandbox sandbox = { .memory_max = HELPER_MEMORY_MAX };
-
-	SANDBOX_ALLOW(&sandbox, SCMP_SYS(pread64), SCMP_SYS(read), SCMP_SYS(write), SCMP_SYS(lseek),
-		      SCMP_SYS(fstat), SCMP_SYS(newfstatat), SCMP_SYS(fcntl), SCMP_SYS(brk),
-		      SCMP_SYS(mmap), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(close),
-		      SCMP_SYS(exit_group));
-	return setrlimit(RLIMIT_CPU, &cpu) == 0 && sandbox_enter(&sandbox) == 0;
-}
-
 /* Runs in the helper, whose only descriptors are the file and the pipe. */
 static _Noreturn void answer(const struct place *place)
 {
 	enum { FILE_FD = HELPER_PROCESS_FD, PIPE_FD };
 	struct uprobe_answer answer = { .error = -EPERM };
 
-	if (confine())
+	if (helper_process_confine_reader(SCMP_SYS(write)))
 		answer.error = find_offset(FILE_FD, place, &answer.offset);
 	_exit(write(PIPE_FD, &answer, sizeof(answer)) != sizeof(answer));
 }
