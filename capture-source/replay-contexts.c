@@ -23,17 +23,17 @@ void replay_contexts_deinit(struct replay_contexts *contexts)
 	pair_map_deinit(&contexts->of_thread);
 }
 
-/* Splits "key<tab>value" in place; false: it is none, or longer than a record may hold. */
+/* Splits "key<tab>value" in place, and cuts what a record cannot hold; false: it is none. */
 static bool split(char *text, size_t value_max, struct wire_string *ret_key,
 		  struct wire_string *ret_value)
 {
 	char *tab = strchr(text, '\t');
 
-	if (!tab || tab == text || tab - text > WIRE_ATTRIBUTE_MAX || strlen(tab + 1) > value_max)
+	if (!tab || tab == text)
 		return false;
 	*tab = 0;
-	*ret_key = (struct wire_string){ text, tab - text };
-	*ret_value = (struct wire_string){ tab + 1, strlen(tab + 1) };
+	*ret_key = wire_string(text, WIRE_ATTRIBUTE_MAX);
+	*ret_value = wire_string(tab + 1, value_max);
 	return true;
 }
 

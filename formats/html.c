@@ -5,9 +5,10 @@
  *   u32 size of the next part, little-endian
  *   a JSON object: what was recorded, "strings", and the number of each of the following
  *   numbers in LEB128: functions (name, module, kind), nodes except node 0 (distance back to
- *     the parent, function), processes (pid, name, cgroup), threads (process, tid, name),
- *     samples (microseconds since the last one, thread, node; with "repeats" its count; its
- *     amount in each of "units"; unless "waits" is -1 the reason and the waking thread + 1),
+ *     the parent, function), processes (pid, name, cgroup, service), threads (process, tid, name),
+ *     contexts (trace, span, number of attributes, key and value of each), samples (microseconds
+ *     since the last one, thread, node; with "repeats" its count; its amount in each of "units";
+ *     unless "waits" is -1 the reason and the waking thread + 1; with "contexts" its context + 1),
  *     losses (microseconds as above, events), counters (category, name, description, divisor),
  *     counter values (microseconds, counter, value), marks (microseconds, duration, process + 1,
  *     TID, group, name, text); of a heap: intervals (bytes, blocks alive), moments (microseconds,
@@ -89,9 +90,9 @@ static void put_threads(struct html_writer *self)
 		put_number(self, profile->processes[i].pid);
 		put_name(self, profile->processes[i].name);
 		put_name(self, profile->processes[i].cgroup);
-		put_name(self, profile_attribute_find(&profile->contexts,
-						      profile->processes[i].resource,
-						      "service.name"));
+		put_name(self,
+			 profile_attribute_find(&profile->contexts, profile->processes[i].resource,
+						"service.name"));
 	}
 	for (size_t i = 0; i < profile->n_threads; i++) {
 		put_number(self, profile->threads[i].process);
@@ -498,13 +499,12 @@ static int pack(struct html_writer *self, char **ret, size_t *ret_size)
 	self->n_samples = self->profile->n_samples;
 	put_tree(self);
 	put_threads(self);
-	if (!self->is_heap)
-		put_contexts(self);
 	if (self->is_heap) {
 		r = put_heap_stacks(self);
 		if (r < 0)
 			return r;
 	} else {
+		put_contexts(self);
 		put_samples(self);
 	}
 	put_losses(self);

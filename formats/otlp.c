@@ -172,14 +172,28 @@ static void add_wait_attributes(struct otlp_writer *self, const struct profile_s
 	protobuf_add_uint(&self->list, find_number(self, "stackpipe.waker.id", waker->tid));
 }
 
+/* Keys of a list must be unique: what the kernel reports of a thread counts. */
+static bool is_ours(const char *key)
+{
+	static const char *const ours[] = { "process.pid", "process.executable.name", "thread.id",
+					    "thread.name" };
+
+	for (size_t i = 0; i < sizeof(ours) / sizeof(*ours); i++)
+		if (!strcmp(key, ours[i]))
+			return true;
+	return !strncmp(key, "stackpipe.", strlen("stackpipe."));
+}
+
 static void add_attributes(struct otlp_writer *self, struct profile_attributes attributes)
 {
 	for (uint32_t i = attributes.first; i < attributes.first + attributes.n; i++) {
 		const struct profile_attribute *attribute = &self->profile->contexts.attributes[i];
 
-		protobuf_add_uint(&self->list,
-				  find_attribute(self, profile_text(self->profile, attribute->key),
-						 IS_TEXT | attribute->value));
+		const char *key = profile_text(self->profile, attribute->key);
+
+		if (!is_ours(key))
+			protobuf_add_uint(&self->list,
+					  find_attribute(self, key, IS_TEXT | attribute->value));
 	}
 }
 
@@ -362,12 +376,9 @@ static void add_resource_attribute(struct otlp_writer *self, const char *key, co
 	protobuf_put_message(&self->message, RESOURCE_ATTRIBUTES, &self->inner);
 }
 
-/* Writes the host, what the process has published, and its container, unit and cgroup if known. */
-static void put_resource(struct otlp_writer *self, const struct profile_process *process,
-			 struct protobuf *resource_profiles)
+/* Writes what the process has published of its resource. */
+static void add_published(struct otlp_writer *self, const struct profile_process *process)
 {
-	protobuf_reset(&self->message);
-	add_resource_attribute(self, "host.name", self->profile->stacks->hello.host);
 	for (uint32_t i = 0; i < process->resource.n; i++) {
 		const struct profile_attribute *attribute =
 			&self->profile->contexts.attributes[process->resource.first + i];
@@ -375,11 +386,27 @@ static void put_resource(struct otlp_writer *self, const struct profile_process 
 		add_resource_attribute(self, profile_text(self->profile, attribute->key),
 				       profile_text(self->profile, attribute->value));
 	}
-	add_resource_attribute(self, "container.id",
-			       profile_text(self->profile, process->container));
-	add_resource_attribute(self, "systemd.unit", profile_text(self->profile, process->unit));
-	add_resource_attribute(self, "process.linux.cgroup",
-			       profile_text(self->profile, process->cgroup));
+}
+
+/* What we know, unless the process has published it. */
+static void add_known(struct otlp_writer *self, const struct profile_process *process,
+		      const char *key, const char *value)
+{
+	if (!profile_attribute_find(&self->profile->contexts, process->resource, key))
+		add_resource_attribute(self, key, value);
+}
+
+/* Writes the host, what the process has published, and its container, unit and cgroup if known. */
+static void put_resource(struct otlp_writer *self, const struct profile_process *process,
+			 struct protobuf *resource_profiles)
+{
+	protobuf_reset(&self->message);
+	add_published(self, process);
+	add_known(self, process, "host.name", self->profile->stacks->hello.host);
+	add_known(self, process, "container.id", profile_text(self->profile, process->container));
+	add_known(self, process, "systemd.unit", profile_text(self->profile, process->unit));
+	add_known(self, process, "process.linux.cgroup",
+		  profile_text(self->profile, process->cgroup));
 	protobuf_put_message(resource_profiles, RESOURCE_PROFILES_RESOURCE, &self->message);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * pprof's profile.proto (github.com/google/pprof, proto/profile.proto), compressed. It has no time
- * axis: samples of a thread with the same stack are added up. The reason and waker of waits, and
- * container, unit and cgroup of processes are labels. Addresses are offsets in files; each module
- * is a mapping that begins at 0.
+ * axis: samples of a thread with the same stack are added up. The reason and waker of waits,
+ * trace, span and attributes of contexts, and service, container, unit and cgroup of processes are
+ * labels. Addresses are offsets in files; each module is a mapping that begins at 0.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -231,12 +231,13 @@ static void add_context_labels(struct pprof_writer *self, const struct profile_p
 			       const struct profile_sample *sample)
 {
 	const struct profile_contexts *contexts = &self->profile->contexts;
-	const struct profile_context *context = &contexts->list[sample->context - 1];
+	const struct profile_context *context;
 
 	add_text_label(self, "service.name",
 		       profile_attribute_find(contexts, process->resource, "service.name"));
 	if (!sample->context)
 		return;
+	context = &contexts->list[sample->context - 1];
 	add_text(self, "trace_id", context->trace_id);
 	add_text(self, "span_id", context->span_id);
 	add_attributes(self, context->attributes);

@@ -50,12 +50,14 @@ static struct profile_attribute attribute_of(struct profile_contexts *contexts,
 }
 
 static int add(struct profile_contexts *contexts, struct profile_attributes *attributes,
-	       struct profile_attribute attribute)
+	       struct wire_string key, struct wire_string value)
 {
+	struct profile_attribute attribute = { 0 };
 	int r;
 
-	if (!attribute.key || !attribute.value ||
-	    contexts->n_attributes == PROFILE_ATTRIBUTES_MAX) {
+	if (contexts->n_attributes < PROFILE_ATTRIBUTES_MAX)
+		attribute = attribute_of(contexts, key, value);
+	if (!attribute.key || !attribute.value) {
 		contexts->n_refused++;
 		return 0;
 	}
@@ -73,8 +75,7 @@ int profile_contexts_add_attribute(struct profile_contexts *contexts,
 		contexts->n_refused++;
 		return 0;
 	}
-	return add(contexts, &contexts->list[last - 1].attributes,
-		   attribute_of(contexts, record->key, record->value));
+	return add(contexts, &contexts->list[last - 1].attributes, record->key, record->value);
 }
 
 int profile_contexts_add_resource(struct profile_contexts *contexts,
@@ -87,7 +88,7 @@ int profile_contexts_add_resource(struct profile_contexts *contexts,
 		contexts->n_refused++;
 		return 0;
 	}
-	return add(contexts, attributes, attribute_of(contexts, record->key, record->value));
+	return add(contexts, attributes, record->key, record->value);
 }
 
 uint32_t profile_contexts_find(const struct profile_contexts *contexts, uint64_t number)

@@ -9,8 +9,8 @@
 #include "profile/names.h"
 
 enum {
-	PROFILE_CONTEXTS_MAX = 1 << 20, /* samples of further ones have none */
-	PROFILE_ATTRIBUTES_MAX = 1 << 22,
+	PROFILE_CONTEXTS_MAX = 1 << 20,	  /* samples of further ones have none */
+	PROFILE_ATTRIBUTES_MAX = 1 << 19, /* so that they take a part of all names only */
 	PROFILE_ID_SIZE = 40,
 };
 

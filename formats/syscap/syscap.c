@@ -399,7 +399,6 @@ static int add_event(struct syscap_format *self, struct syscap_time when, int32_
 	return r < 0 ? r : syscap_put_event_mark(&self->syscap, when, tid, waker, events, stack);
 }
 
-/* Writes a mark of a process, in which Sysprof shows it, or of none. */
 static int add_resource_attribute(void *data, const struct wire_resource_attribute *record)
 {
 	struct syscap_format *self = data;
@@ -425,6 +424,7 @@ static int add_trace_attribute(void *data, const struct wire_trace_attribute *re
 	return syscap_note_attribute(&self->notes, self->stacks->last_time, record);
 }
 
+/* Writes a mark of a process, in which Sysprof shows it, or of none. */
 static int add_mark(void *data, const struct wire_mark *mark)
 {
 	struct syscap_format *self = data;
