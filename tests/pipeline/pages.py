@@ -43,7 +43,15 @@ def read_sums(header, numbers):
             sums[unit] += numbers.next()
         if header["waits"] >= 0:
             skip(numbers, 2)
+        if header["contexts"]:
+            skip(numbers, 1)
     return n, sums
+
+
+def skip_contexts(header, numbers):
+    for _ in range(header["contexts"]):
+        skip(numbers, 2)
+        skip(numbers, 2 * numbers.next())
 
 
 def read_counters(header, numbers):
@@ -89,7 +97,8 @@ def of_another_version(text):
 def read(path):
     header, rest = unpack(path.read_text())
     numbers = Numbers(rest)
-    skip(numbers, 3 * header["functions"] + 2 * (header["nodes"] - 1) + 3 * header["processes"] + 3 * header["threads"])
+    skip(numbers, 3 * header["functions"] + 2 * (header["nodes"] - 1) + 4 * header["processes"] + 3 * header["threads"])
+    skip_contexts(header, numbers)
     n_samples, sums = read_sums(header, numbers)
     skip(numbers, 2 * header["losses"])
     return Page(header, n_samples, sums, read_counters(header, numbers), read_marks(header, numbers))
