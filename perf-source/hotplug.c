@@ -44,6 +44,10 @@ static int take_back(struct perf_source *self, struct stage *stage, size_t cpu, 
 	uint64_t n = (now - looked_at) * self->options.rate / NANOSECONDS_A_SECOND;
 	int r = event_set_open_again(&self->event_set, cpu);
 
+	if (r == 0)
+		r = programs_set_outputs(self);
+	if (r == 0)
+		r = event_set_enable_cpu(&self->event_set, cpu);
 	if (r < 0) {
 		stage_warn(stage, "CPU %d is online again but cannot be sampled: %s",
 			   self->event_set.cpus[cpu], strerror(-r));

@@ -61,8 +61,6 @@ struct perf_source {
 	size_t n_sample_programs;
 	struct sample_program waits_program; /* of waits that are sampled; may not be loaded */
 	struct sample_parts *sample_parts;   /* of each ring */
-	bool has_deep_stacks;		     /* since the rings were last waited for */
-	size_t parts_room;		     /* bytes of parts that a ring may hold */
 	struct merge merge;
 	struct gaps gaps; /* of the side-band rings */
 	struct coming coming;
@@ -88,16 +86,16 @@ int perf_source_start(struct stage *stage, void *self, struct wire_hello *hello)
 
 /*
  * programs.c: loads the BPF programs of sampled events (0 or -errno; -ECANCELED after a message),
- * and of waits; has those of sampled events emit to `event_set`, whose events are open (0 or
- * -errno).
+ * and of waits; opens the events to which they emit, when the others are open; has them emit to
+ * these, also to those that are opened again later (both 0 or -errno).
  */
 int programs_load(struct stage *stage, struct perf_source *self);
 void programs_load_of_waits(struct stage *stage, struct perf_source *self);
+int programs_open_outputs(struct perf_source *self);
 int programs_set_outputs(struct perf_source *self);
 
-/* To be called after each look at the rings: how long it took decides how many parts they may hold.
- */
-void programs_note_look(struct perf_source *self, uint64_t took_ns);
+/* That many bytes of parts of deep stacks have been read from a CPU's ring of samples. */
+void programs_note_read(struct perf_source *self, uint32_t cpu, size_t bytes);
 
 /* limits.c: the rate, the stack size and the size of rings. */
 enum { RING_DEFAULT_MIN = 4 * 1024 * 1024, STACK_LIMIT_MAX = 64 * 1024 * 1024 };

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/clock.h"
 #include "perf-source/bpf/pid-namespace.h"
 #include "perf-source/bpf/user-memory.h"
 #include "perf-source/perf-source.h"
@@ -12,14 +11,9 @@
 #include "perf-source/perf/tracepoint.h"
 
 enum {
-	/* Parts of deep stacks may take a 16th of a ring at first, and half of it at most. */
-	PARTS_SHARE_LEAST = 16,
-	PARTS_SHARE_MOST = 2,
-	PARTS_STEP = 64,       /* of a ring: what a quick look adds */
+	DEEP_SHARE = 2,	       /* half of a ring may be parts of deep stacks */
 	KERNEL_IS_TOO_OLD = 1, /* why a program is not loaded; else -errno */
 };
-
-#define SLOW_LOOK_NS (NANOSECONDS_A_SECOND / 20)
 
 static const char *why_not_loaded(int error)
 {
@@ -38,21 +32,20 @@ static const char *why_not_loaded(int error)
 }
 
 /*
- * Loads the program of an event, which reads stacks up to a limit (0: none), and contexts if their
- * program is given. 0 or -errno.
+ * Loads the program of an event, which reads stacks up to a limit (0: perf copies them), and
+ * contexts if their program is given. 0 or -errno.
  */
 static int load(struct perf_source *self, struct sampled_event *event, uint64_t stack_limit,
 		const struct context_program *contexts)
 {
 	struct sample_program *program = &self->sample_programs[self->n_sample_programs];
 	struct sample_filter filter = { 0 };
-	uint32_t copied = self->options.stack_size;
 	struct sample_settings settings = {
 		.terms = filter.terms,
 		.follow = &self->followed.program,
 		.contexts = contexts,
 		.first = self->n_sample_programs ? self->sample_programs : NULL,
-		.stack_copied = copied < SAMPLE_PART_MAX ? copied : SAMPLE_PART_MAX,
+		.stack_size = stack_limit ? self->options.stack_size : 0,
 		.stack_limit = stack_limit,
 	};
 	int r = event->filter ? sample_filter_parse(event->filter, &filter, NULL) : 0;
@@ -113,22 +106,21 @@ static int load_all(struct perf_source *self, uint64_t stack_limit,
 }
 
 /*
- * The same programs, which read memory as well: deep stacks and, if their program is loaded,
- * contexts. False: there is nothing to read, or the kernel does not allow it.
+ * The same programs, which read memory as well: stacks and, if their program is loaded, contexts.
+ * False: the kernel does not allow it.
  */
 static bool load_readers(struct stage *stage, struct perf_source *self)
 {
 	const struct context_program *contexts = &self->context_program;
-	uint64_t limit = self->options.stack_limit > self->options.stack_size
-				 ? self->options.stack_limit
-				 : 0;
-	bool has_contexts = context_program_is_loaded(contexts);
+	uint64_t size = self->options.stack_size, limit = self->options.stack_limit;
 	int r;
 
-	if (!may_read_memory(self) || (!limit && !has_contexts))
+	if (!may_read_memory(self))
 		return false;
+	if (limit < size)
+		limit = size < SAMPLE_PART_MAX ? size : SAMPLE_PART_MAX;
 	r = load_all(self, limit, contexts);
-	if (r < 0 && r != -EPERM && limit && has_contexts)
+	if (r < 0 && r != -EPERM && context_program_is_loaded(contexts))
 		r = load_all(self, limit, NULL);
 	if (r < 0 && r != -EPERM && r != -ENOSYS)
 		stage_warn(stage, "deep stacks and contexts are not read: %s", why_not_loaded(r));
@@ -189,30 +181,24 @@ void programs_load_of_waits(struct stage *stage, struct perf_source *self)
 		tracepoint_find("sched", "sched_waking", &setup->waking_tracepoint);
 }
 
-/*
- * Finds how many parts the later stages can take: where a look at the rings takes long, they are
- * slow, and samples need the room.
- */
-void programs_note_look(struct perf_source *self, uint64_t took_ns)
+void programs_note_read(struct perf_source *self, uint32_t cpu, size_t bytes)
 {
-	size_t ring = self->event_set.ring_bytes;
-
-	if (took_ns > SLOW_LOOK_NS || !self->parts_room)
-		self->parts_room = ring / PARTS_SHARE_LEAST;
-	else if (self->has_deep_stacks && self->parts_room < ring / PARTS_SHARE_MOST)
-		self->parts_room += ring / PARTS_STEP;
 	for (size_t i = 0; i < self->n_sample_programs; i++)
-		sample_program_set_room(&self->sample_programs[i], self->parts_room);
+		sample_program_note_read(&self->sample_programs[i], cpu, bytes);
 }
 
-static int open_parts(struct event_set *events)
+int programs_open_outputs(struct perf_source *self)
 {
+	struct event_set *events = &self->event_set;
 	int r = 0;
 
-	if (events->setup.has_sample_parts)
-		r = event_set_add_sample_parts(events);
-	if (r == 0 && events->setup.waits_program_fd >= 0)
-		r = event_set_add_wait_parts(events);
+	self->sample_parts = calloc(events->n_rings, sizeof(*self->sample_parts));
+	if (!self->sample_parts)
+		return -ENOMEM;
+	for (size_t i = 0; i < events->n_cpus && r == 0; i++)
+		r = event_set_add_parts(events, i);
+	for (size_t i = 0; i < self->n_sample_programs; i++)
+		sample_program_set_room(&self->sample_programs[i], events->ring_bytes / DEEP_SHARE);
 	return r;
 }
 
@@ -227,16 +213,13 @@ static size_t find_emitters(struct perf_source *self, const struct recorded_even
 	return is_of_waits ? 1 : is_of_samples ? self->n_sample_programs : 0;
 }
 
-/* Programs emit parts to the event of the CPU on which they run. */
+/* Of the events of one CPU the last one counts, which was opened last. */
 int programs_set_outputs(struct perf_source *self)
 {
 	struct event_set *events = &self->event_set;
-	int r;
+	int r = 0;
 
-	self->sample_parts = calloc(events->n_rings, sizeof(*self->sample_parts));
-	if (!self->sample_parts)
-		return -ENOMEM;
-	r = open_parts(events);
+	event_set_sort_events(events);
 	for (size_t i = 0; i < events->n_events && r == 0; i++) {
 		const struct recorded_event *event = &events->events[i];
 		const struct sample_program *programs;
@@ -249,6 +232,5 @@ int programs_set_outputs(struct perf_source *self)
 			r = sample_program_set_output(&programs[k], events->cpus[event->cpu],
 						      event->fd);
 	}
-	programs_note_look(self, 0);
 	return r;
 }

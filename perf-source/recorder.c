@@ -55,65 +55,66 @@ static int take_part(struct perf_source *self, const struct merge_record *record
 {
 	const struct perf_record_raw *raw = (const void *)record->header;
 	struct sample_parts *parts = sample_parts_of(self, record);
-	enum ring_kind kind = event_set_ring_kind(&self->event_set, record->ring);
-	int r;
+	size_t n_before = parts->n;
+	int r = sample_parts_take(parts, &self->event_set.rings[record->ring], raw);
 
-	for (size_t i = 0; kind == RING_SAMPLES && i < self->n_sample_programs; i++)
-		sample_program_note_read(&self->sample_programs[i], raw->cpu, raw->header.size);
-	r = sample_parts_take(parts, &self->event_set.rings[record->ring], raw);
-	self->has_deep_stacks |= parts->n || parts->cut;
+	if (parts->n > n_before)
+		programs_note_read(self, raw->cpu, raw->header.size);
 	return r;
 }
 
-static uint64_t stack_pointer_of(const struct perf_record_sample *sample)
-{
-	const struct arch *arch = arch_host();
-
-	return sample->n_registers ? arch_sampled(arch, sample->registers, arch->sp) : 0;
-}
-
-/* The parts that continue a sample's stack; NULL: none. */
-static const struct sample_parts *find_parts(struct stage *stage, const struct sample_parts *parts,
+/* The parts of a sample; NULL: none. */
+static const struct sample_parts *find_parts(struct perf_source *self,
+					     const struct merge_record *record,
 					     const struct perf_record_sample *sample)
 {
-	if (!parts->cut)
-		return NULL;
-	++*counters_get(&stage->counters, "deep-stacks",
-			wire_name_text(&wire_names_stack_cut, parts->cut));
-	if (sample->n_registers &&
-	    sample_parts_are_of(parts, sample->tid, stack_pointer_of(sample), sample->stack_size))
-		return parts;
-	++*counters_get(&stage->counters, "deep-stacks", "not-continued");
-	return NULL;
+	const struct sample_parts *parts = sample_parts_of(self, record);
+	const struct arch *arch = arch_host();
+
+	return sample->n_registers &&
+			       sample_parts_are_of(parts, sample->tid,
+						   arch_sampled(arch, sample->registers, arch->sp))
+		       ? parts
+		       : NULL;
 }
 
-static struct sample_context find_context(const struct sample_parts *parts,
-					  const struct perf_record_sample *sample)
+static struct sample_context context_of(const struct sample_parts *parts)
 {
-	const struct sample_part *part =
-		sample->n_registers
-			? sample_parts_context(parts, sample->tid, stack_pointer_of(sample))
-			: NULL;
+	return parts && parts->context
+		       ? (struct sample_context){ parts->context + 1, parts->context->size,
+						  parts->context->end }
+		       : (struct sample_context){ 0 };
+}
 
-	return part ? (struct sample_context){ part + 1, part->size, part->end }
-		    : (struct sample_context){ 0 };
+/* Gives a sample the stack that our program has read. */
+static void set_stack(struct stage *stage, const struct sample_parts *parts,
+		      struct perf_record_sample *sample)
+{
+	if (!parts || !parts->stack)
+		return;
+	sample->stack = parts->stack + 1;
+	sample->stack_size = parts->stack->size;
+	if (parts->cut)
+		++*counters_get(&stage->counters, "deep-stacks",
+				wire_name_text(&wire_names_stack_cut, parts->cut));
 }
 
 /* Takes a sample of a sampling event. */
 static int put_sample(struct stage *stage, struct perf_source *self,
-		      const struct merge_record *record, const struct perf_record_sample *sample,
+		      const struct merge_record *record, struct perf_record_sample *sample,
 		      uint32_t event)
 {
-	const struct sample_parts *parts = sample_parts_of(self, record);
+	const struct sample_parts *parts = find_parts(self, record, sample);
 	const struct sample_of_event of = {
 		.event = event,
 		.weight = sample->period,
-		.context = find_context(parts, sample),
-		.parts = find_parts(stage, parts, sample),
+		.context = context_of(parts),
+		.parts = parts,
 	};
 	int r;
 
 	self->missing.n_sampled += event == 0;
+	set_stack(stage, parts, sample);
 	r = sample_put(stage, &self->processes, sample, record->time, &of);
 	clear_parts(self, record);
 	return r;
@@ -123,7 +124,7 @@ static int put_sample(struct stage *stage, struct perf_source *self,
 static int take_wait(struct perf_source *self, const struct merge_record *record, uint32_t number,
 		     const struct perf_record_sample *sample)
 {
-	struct sample_context context = find_context(sample_parts_of(self, record), sample);
+	struct sample_context context = context_of(find_parts(self, record, sample));
 	int r = self->off_cpu.backend->take_stack(&self->off_cpu, number, sample, context);
 
 	clear_parts(self, record);
@@ -386,13 +387,9 @@ static int record(struct stage *stage, struct perf_source *self, struct ring_pol
 	int r = 0;
 
 	while (r == 0 && goes_on && !stage_should_stop()) {
-		uint64_t looked = clock_now(CLOCK_MONOTONIC);
-
-		self->has_deep_stacks = false;
 		r = drain(stage, self, look(self));
-		programs_note_look(self, clock_now(CLOCK_MONOTONIC) - looked);
-		polled->is_busy = self->has_deep_stacks || (!self->options.no_contexts &&
-							    contexts_are_coming(&self->contexts));
+		polled->is_busy =
+			!self->options.no_contexts && contexts_are_coming(&self->contexts);
 		if (r == 0)
 			r = images_take_states(&self->images);
 		if (r == 0 && !self->options.no_contexts)

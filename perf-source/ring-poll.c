@@ -7,9 +7,9 @@
 #include "perf-source/ring-poll.h"
 
 enum {
-	WAIT_MS = 250,	   /* at most: rings of quiet CPUs never reach their watermark */
-	BUSY_WAIT_MS = 10, /* the same while deep stacks come, which may fill their share before */
-	NEWS_WAIT_MS = 20, /* for more news, and until it is old enough (merge.h) */
+	WAIT_MS = 250,	      /* at most: rings of quiet CPUs never reach their watermark */
+	BUSY_WAIT_MS = 10,    /* the same while contexts are looked for */
+	NEWS_WAIT_MS = 20,    /* for more news, and until it is old enough (merge.h) */
 	NO_NEWS_WAIT_MS = 50, /* the same after a wake-up without news */
 	FILLED_PART = 4,      /* a side-band ring that is a 4th full is read at once */
 };

@@ -21,7 +21,7 @@ struct ring_poll {
 	struct pollfd *fds; /* rings, the recorded processes, the image server */
 	uint64_t *seen;	    /* by side-band ring: up to where this wait has looked for news */
 	size_t n_sideband, n_rings, n_processes, n;
-	bool is_busy; /* deep stacks or contexts come, so waits are short: set by the caller */
+	bool is_busy;	     /* contexts are looked for, so waits are short: set by the caller */
 	uint64_t hung_up_at; /* when the first side-band ring did; 0: not yet */
 };
 

@@ -317,6 +317,8 @@ static int start_recording(struct stage *stage, struct perf_source *self)
 	if (r == 0)
 		r = merge_init(&self->merge, event_set->rings, event_set->n_rings);
 	if (r == 0)
+		r = programs_open_outputs(self);
+	if (r == 0)
 		r = programs_set_outputs(self);
 	if (r == 0)
 		r = gaps_init(&self->gaps, event_set->rings, event_set->n_cpus);

@@ -4,20 +4,24 @@
 
 #include <stdint.h>
 
-enum { SAMPLE_PART_MAX = 60 * 1024 }; /* bytes: a record has 64 KiB at most */
+enum { SAMPLE_PART_MAX = 65440 }; /* bytes: with it a record of 64 KiB is full */
 
+/* In the order in which they come. */
 enum sample_part_kind {
-	SAMPLE_PART_STACK,   /* of its stack; `address` is that of its bytes */
-	SAMPLE_PART_CONTEXT, /* its thread context; it comes before those of its stack */
+	SAMPLE_PART_CONTEXT, /* its thread context; threads of most processes have none */
+	SAMPLE_PART_STACK,   /* its stack, from the stack pointer on */
+	SAMPLE_PART_DEEPER,  /* what continues a stack that does not fit into one part */
 };
 
 /* Followed by `size` bytes. In a record it lies behind a size of four bytes. */
 struct sample_part {
-	uint64_t sp; /* the sample's stack pointer */
-	uint64_t address;
+	uint64_t sp;	  /* the sample's stack pointer */
+	uint64_t address; /* of a stack's bytes */
 	uint32_t size;
 	uint16_t kind; /* enum sample_part_kind */
-	/* Of a stack: enum wire_stack_cut, 0: another part follows. Else enum wire_context_state.
+	/*
+	 * Of a context: enum wire_context_state. Of a stack: enum wire_stack_cut; 0: it is no deep
+	 * one, or another part follows.
 	 */
 	uint16_t end;
 } __attribute__((packed, aligned(4)));

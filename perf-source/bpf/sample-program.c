@@ -24,9 +24,9 @@ static int set_memory(struct sample_bpf *skeleton, const struct sample_settings 
 	struct bpf_map *readers = skeleton->maps.readers;
 	int n_cpus = libbpf_num_possible_cpus();
 
-	if (!settings->stack_limit && !skeleton->rodata->reads_contexts)
+	if (!settings->stack_size && !skeleton->rodata->reads_contexts)
 		return 0;
-	skeleton->rodata->stack_copied = settings->stack_copied;
+	skeleton->rodata->stack_size = settings->stack_size;
 	skeleton->rodata->stack_limit = settings->stack_limit;
 	if (settings->first)
 		return bpf_map__reuse_fd(readers,

@@ -19,15 +19,15 @@ struct sample_settings {
 	const struct follow_program *follow;	/* if loaded: only those of processes in its set */
 	const struct context_program *contexts; /* if loaded: contexts are emitted; may be NULL */
 	const struct sample_program *first;	/* whose limits on parts are shared; NULL: none */
-	uint32_t stack_copied;			/* bytes of a stack that perf copies */
-	uint64_t stack_limit; /* bytes above the stack pointer up to which parts are emitted */
+	uint32_t stack_size;  /* bytes to read of a stack whose end is not known; 0: perf copies */
+	uint64_t stack_limit; /* the same of other stacks */
 };
 
 /*
  * Loads a program that drops, and counts, samples for which the terms do not hold. Those of
- * processes that are not followed are dropped without being counted. With a stack_limit that is not
- * 0 it emits parts of deep stacks (sample-part.h). 0 or -errno, with nothing loaded: -EPERM: it
- * takes CAP_BPF and CAP_PERFMON; -ENOSYS: built without BPF; others: the kernel rejects it.
+ * processes that are not followed are dropped without being counted. With a stack_size that is not
+ * 0 it emits stacks in parts (sample-part.h). 0 or -errno, with nothing loaded: -EPERM: it takes
+ * CAP_BPF and CAP_PERFMON; -ENOSYS: built without BPF; others: the kernel rejects it.
  */
 int sample_program_load(struct sample_program *program, const struct sample_settings *settings);
 void sample_program_unload(struct sample_program *program);
@@ -41,10 +41,10 @@ int sample_program_fd(const struct sample_program *program);
  */
 int sample_program_set_output(const struct sample_program *program, uint32_t cpu, int event);
 
-/* How many bytes of parts each ring may hold. */
+/* How many bytes of parts of deep stacks each ring may hold. */
 void sample_program_set_room(const struct sample_program *program, uint64_t bytes_max);
 
-/* That many bytes of a CPU's parts have been read: there is room for new ones. */
+/* That many bytes of those parts of a CPU have been read: there is room for new ones. */
 void sample_program_note_read(const struct sample_program *program, uint32_t cpu, uint64_t bytes);
 
 /* How many samples the terms have dropped so far. */

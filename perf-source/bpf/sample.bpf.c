@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Runs at a sampling event. Decides whether the event takes a sample: the kernel drops it if the
- * result is 0. Reads the thread's context, and what lies deeper in the stack than perf copies, and
- * emits it in parts; then perf copies registers and stack, in the same interrupt.
+ * result is 0. Reads the thread's context and its stack, and emits them in parts; then perf emits
+ * the sample with its registers, in the same interrupt. Where a part has no room in the ring the
+ * sample is dropped, so each loss that the kernel counts is one sample.
  */
 #include "perf-source/bpf/kernel-types.h"
 
@@ -16,11 +17,14 @@ char gpl[] SEC("license") = "GPL";
 
 enum {
 	PAGE = 4096,
+	STEP = 15 * PAGE,	/* bytes of SAMPLE_PART_DEEPER, at most */
 	DISTANCE_MAX = 1 << 30, /* bytes: what lies that far away is no part of this stack */
-	USER_MODE = 3,		/* in the code segment of interrupted user code */
-	PARTS_OF_NO_USE = 4,	/* at the begin, at the end, and before an absent page */
-	RECORD_OVERHEAD = 52,	/* bytes of a record of PERF_RECORD_RAW_TYPE before our data */
-	WORD = 8,		/* of which a record is a multiple */
+	/* Other mappings lie farther from the first stack (MIN_GAP of arch/x86/mm/mmap.c). */
+	FIRST_STACK_DISTANCE = 128 << 20,
+	USER_MODE = 3,	      /* in the code segment of interrupted user code */
+	PARTS_OF_NO_USE = 4,  /* at the begin, at the end, and before an absent page */
+	RECORD_OVERHEAD = 52, /* bytes of a record of PERF_RECORD_RAW_TYPE before our data */
+	WORD = 8,	      /* of which a record is a multiple */
 	NANOSECONDS_A_WINDOW = 100000000,
 	TIME_SHARE = 4, /* a 4th of a CPU's time, so that programs go on */
 };
@@ -29,13 +33,13 @@ enum {
 const volatile struct sample_term terms[SAMPLE_TERMS_MAX];
 const volatile uint32_t n_terms;
 const volatile bool follows; /* else all processes count */
-/* perf copies the first bytes of a stack; parts follow, up to the limit. 0: none. */
-const volatile uint64_t stack_copied, stack_limit;
+/* Bytes of a stack whose end is not known, and of any other. 0: perf copies stacks, not we. */
+const volatile uint64_t stack_size, stack_limit;
 const volatile bool reads_contexts;
 
 uint64_t n_skipped;
 
-/* Bytes of parts that a ring may hold, and those that were read from each CPU's. */
+/* Bytes of SAMPLE_PART_DEEPER that a ring may hold, and those that were read from each CPU's. */
 uint64_t ring_bytes_max, n_read[SAMPLE_CPUS_MAX];
 
 struct followed_set followed SEC(".maps");
@@ -50,9 +54,9 @@ struct {
 
 struct reader {
 	uint64_t window_since, window_ns; /* time that reading stacks took since then */
-	uint64_t n_written;		  /* bytes of parts in the ring, those read included */
+	uint64_t n_written;		  /* bytes of SAMPLE_PART_DEEPER so far */
 	struct sample_part part;
-	char bytes[SAMPLE_PART_MAX]; /* of `part` */
+	char bytes[SAMPLE_PART_MAX + PAGE]; /* of `part`, and room for a page behind any of them */
 };
 
 /* An item for each CPU that may be there. (The kernel's own kind of that has 32 KiB an item.) */
@@ -133,19 +137,26 @@ static long note_end(struct task_struct *task, struct vm_area_struct *area, void
 }
 
 /*
- * Where a stack ends that is deeper than perf copies; 0: it is not, or its end is not known. That
- * of the first thread ends where the process began; that of another one at its thread pointer, as
- * glibc and musl put what it points to on top of the stack. Other stacks (coroutines) have neither
- * in their mapping.
+ * Where the stack ends; 0: unknown. That of the first thread ends where the process began, that of
+ * another one at its thread pointer, as glibc and musl put what it points to, which begins with the
+ * pointer itself, on top of the stack. Other stacks (coroutines) have neither in their mapping.
+ * Close to the end this needs no look: then all of the stack is within what is read.
  */
-static __always_inline uint64_t end_of_deep_stack(struct task_struct *task, uint64_t sp)
+static __always_inline uint64_t end_of_stack(struct task_struct *task, uint64_t sp)
 {
-	uint64_t start = task->mm->start_stack, base = task->thread.fsbase;
-	uint64_t end = sp < base && base < start ? base : start, mapped = end;
+	uint64_t start = task->mm->start_stack, base = task->thread.fsbase, end = start;
+	uint64_t self, mapped;
 
-	if (end <= sp || end - sp <= stack_copied || end - sp > DISTANCE_MAX)
+	if (sp < base && base < start && start - sp > FIRST_STACK_DISTANCE)
+		end = base;
+	if (end <= sp || end - sp > DISTANCE_MAX)
 		return 0;
-	bpf_find_vma(task, sp, note_end, &mapped, 0); /* the mapping may be busy: then trusts it */
+	if (end == base &&
+	    (bpf_probe_read_user(&self, sizeof(self), (const void *)base) || self != base))
+		return 0;
+	mapped = end;
+	if (end - sp > stack_size)
+		bpf_find_vma(task, sp, note_end, &mapped, 0); /* it may be busy: then trusts it */
 	if (mapped < end)
 		return 0;
 	return end == start ? (end | (PAGE - 1)) + 1 : end; /* argc and what follows it */
@@ -162,6 +173,7 @@ static __always_inline bool is_affordable(struct reader *reader, uint64_t *now)
 	return reader->window_ns <= NANOSECONDS_A_WINDOW / TIME_SHARE;
 }
 
+/* Reads a stack part by part. */
 struct walk {
 	struct bpf_perf_event_data *context;
 	struct reader *reader;
@@ -169,28 +181,38 @@ struct walk {
 	uint64_t end;
 	uint32_t cut;  /* why it ends there */
 	uint32_t step; /* bytes of a part */
+	bool is_lost;  /* a part had no room in the ring */
 };
 
-/* Emits reader->part with `size` of reader->bytes. */
-static __always_inline long put_part(struct bpf_perf_event_data *context, struct reader *reader,
+/* Emits reader->part with `size` of reader->bytes. False: the kernel has counted a loss. */
+static __always_inline bool put_part(struct bpf_perf_event_data *context, struct reader *reader,
 				     uint64_t size)
 {
 	barrier_var(size);
 	if (size > SAMPLE_PART_MAX)
-		return -1;
+		return false;
 	reader->part.size = size;
-	if (bpf_perf_event_output(context, &sample_parts, BPF_F_CURRENT_CPU, &reader->part,
-				  sizeof(reader->part) + size))
-		return -1;
-	reader->n_written += (RECORD_OVERHEAD + sizeof(reader->part) + size + WORD - 1) & -WORD;
-	return 0;
+	return bpf_perf_event_output(context, &sample_parts, BPF_F_CURRENT_CPU, &reader->part,
+				     sizeof(reader->part) + size) == 0;
 }
 
-/* Ends the parts. If not even this fits, the kernel reports a loss. */
+/* The same for a part that counts against the share of the ring. */
+static __always_inline bool put_deeper(struct walk *walk, uint64_t size)
+{
+	struct reader *reader = walk->reader;
+
+	if (!put_part(walk->context, reader, size)) {
+		walk->is_lost = true;
+		return false;
+	}
+	reader->n_written += (RECORD_OVERHEAD + sizeof(reader->part) + size + WORD - 1) & -WORD;
+	return true;
+}
+
 static __always_inline long put_cut(struct walk *walk, uint32_t cut)
 {
 	walk->reader->part.end = cut;
-	put_part(walk->context, walk->reader, 0);
+	put_deeper(walk, 0);
 	return 1;
 }
 
@@ -218,61 +240,117 @@ static long read_part(uint32_t i, void *arg)
 		return 0;
 	}
 	reader->part.end = size == left ? walk->cut : 0;
-	if (put_part(walk->context, reader, size))
-		return put_cut(walk, WIRE_stack_cut_ROOM);
+	if (!put_deeper(walk, size))
+		return 1;
 	reader->part.address += size;
 	reader->window_ns += bpf_ktime_get_ns() - begun;
 	return size == left;
 }
 
-static __always_inline void read_deep_stack(struct bpf_perf_event_data *context,
-					    struct task_struct *task, struct reader *reader,
-					    uint64_t sp)
+struct pages {
+	struct reader *reader;
+	uint64_t address, size, n_read;
+};
+
+static long read_page(uint32_t i, void *arg)
 {
-	struct walk walk = { context, reader, .cut = WIRE_stack_cut_END, .step = SAMPLE_PART_MAX };
+	struct pages *pages = arg;
+	uint64_t n = pages->n_read, address = pages->address + n, left = pages->size - n;
+	uint64_t size = PAGE - (address & (PAGE - 1));
+
+	if (size > left)
+		size = left;
+	barrier_var(n);
+	barrier_var(size);
+	if (n > SAMPLE_PART_MAX || size > PAGE || !size ||
+	    bpf_probe_read_user(pages->reader->bytes + n, size, (const void *)address))
+		return 1;
+	pages->n_read = n + size;
+	return 0;
+}
+
+/* Reads bytes up to the first page that is not in memory; returns their number. */
+static __always_inline uint64_t read_bytes(struct reader *reader, uint64_t address, uint64_t size)
+{
+	struct pages pages = { reader, address, size };
+
+	barrier_var(size);
+	if (size <= SAMPLE_PART_MAX &&
+	    !bpf_probe_read_user(reader->bytes, size, (const void *)address))
+		return size;
+	bpf_loop(SAMPLE_PART_MAX / PAGE + 2, read_page, &pages, 0);
+	return pages.n_read;
+}
+
+/* Reads a stack on behind its first part. */
+static __always_inline void read_deeper(struct walk *walk, uint64_t address)
+{
 	uint32_t cpu = bpf_get_smp_processor_id();
 
-	walk.end = end_of_deep_stack(task, sp);
-	if (!walk.end || cpu >= SAMPLE_CPUS_MAX)
+	if (cpu >= SAMPLE_CPUS_MAX)
 		return;
-	walk.n_read = n_read[cpu];
+	walk->n_read = n_read[cpu];
+	walk->reader->part.kind = SAMPLE_PART_DEEPER;
+	walk->reader->part.address = address;
+	bpf_loop(stack_limit / PAGE + PARTS_OF_NO_USE, read_part, walk, 0);
+}
+
+/* Of a stack whose end is not known, no more than perf would copy. False: a part is lost. */
+static __always_inline bool read_stack(struct bpf_perf_event_data *context,
+				       struct task_struct *task, struct reader *reader)
+{
+	struct walk walk = { context, reader, .cut = WIRE_stack_cut_END, .step = STEP };
+	uint64_t sp = reader->part.sp, end = end_of_stack(task, sp), size, n;
+
+	walk.end = end ? end : sp + stack_size;
 	if (walk.end - sp > stack_limit) {
 		walk.end = sp + stack_limit;
 		walk.cut = WIRE_stack_cut_LIMIT;
 	}
+	size = walk.end - sp < SAMPLE_PART_MAX ? walk.end - sp : SAMPLE_PART_MAX;
+	n = read_bytes(reader, sp, size);
 	reader->part.kind = SAMPLE_PART_STACK;
-	reader->part.address = sp + stack_copied;
-	bpf_loop(stack_limit / PAGE + PARTS_OF_NO_USE, read_part, &walk, 0);
+	reader->part.address = sp;
+	reader->part.end = 0;
+	if (end && n < size)
+		reader->part.end = WIRE_stack_cut_ABSENT;
+	else if (end && walk.end < end && sp + n == walk.end)
+		reader->part.end = WIRE_stack_cut_LIMIT;
+	if (!put_part(context, reader, n))
+		return false;
+	if (end && n == size && sp + n < walk.end)
+		read_deeper(&walk, sp + n);
+	return !walk.is_lost;
 }
 
-/* The room of a context is within the share of rings that samples have. */
-static __always_inline void put_context(struct bpf_perf_event_data *context,
+/* False: it is lost. */
+static __always_inline bool put_context(struct bpf_perf_event_data *context,
 					struct task_struct *task, struct reader *reader)
 {
 	uint64_t size;
 	uint32_t state = read_context(&context_places, task, reader->bytes, &size);
 
 	if (!state)
-		return;
+		return true;
 	reader->part.kind = SAMPLE_PART_CONTEXT;
 	reader->part.address = 0;
 	reader->part.end = state;
-	put_part(context, reader, size);
+	return put_part(context, reader, size);
 }
 
-static __always_inline void read_memory(struct bpf_perf_event_data *context)
+/* False: a part of the sample is lost, and the sample with it. */
+static __always_inline bool read_memory(struct bpf_perf_event_data *context)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	uint32_t cpu = bpf_get_smp_processor_id();
 	struct reader *reader = bpf_map_lookup_elem(&readers, &cpu);
 
 	if (!task->mm || !reader) /* a kernel thread */
-		return;
+		return true;
 	reader->part.sp = user_stack_pointer(context, task);
-	if (reads_contexts)
-		put_context(context, task, reader);
-	if (stack_limit)
-		read_deep_stack(context, task, reader, reader->part.sp);
+	if (reads_contexts && !put_context(context, task, reader))
+		return false;
+	return !stack_size || read_stack(context, task, reader);
 }
 
 SEC("perf_event")
@@ -284,7 +362,5 @@ int at_sample(struct bpf_perf_event_data *context)
 		__sync_fetch_and_add(&n_skipped, 1);
 		return 0;
 	}
-	if (reads_contexts || stack_limit)
-		read_memory(context);
-	return 1;
+	return !(reads_contexts || stack_size) || read_memory(context);
 }

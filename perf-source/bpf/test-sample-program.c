@@ -22,6 +22,7 @@
 #include <cmocka.h>
 
 #include "perf-source/bpf/pid-namespace.h"
+#include "perf-source/bpf/sample-part.h"
 #include "perf-source/bpf/sample-program.h"
 
 enum { ROUNDS = 40, TASKS_A_ROUND = 100, VALUES = 5, GROUP_MAX = 4 };
@@ -241,7 +242,7 @@ static void test_an_event_takes_one_that_reads_stacks(void **state)
 {
 	const struct follow_program none = { 0 };
 	const struct sample_settings settings = { .follow = &none,
-						  .stack_copied = 61440,
+						  .stack_size = SAMPLE_PART_MAX,
 						  .stack_limit = 64 << 20 };
 	struct sample_program program = { 0 };
 

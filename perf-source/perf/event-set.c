@@ -177,33 +177,38 @@ int event_set_add(struct event_set *event_set, pid_t pid)
  */
 int event_set_open_again(struct event_set *event_set, size_t cpu)
 {
-	size_t n = event_set->n_events;
 	int r = 0;
 
 	for (size_t kind = 0; kind < n_kinds(event_set) && r == 0; kind++)
 		if (kind < RING_SWITCHES || !event_set->setup.has_switch_program)
 			r = add_kind(event_set, kind, -1, cpu);
-	for (; n < event_set->n_events && r == 0; n++)
-		if (ioctl(event_set->events[n].fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
-			r = -errno;
-	event_set_sort_events(event_set);
+	if (r == 0)
+		r = event_set_add_parts(event_set, cpu);
 	return r;
 }
 
-/* Opens one more event on each CPU that has a ring of its kind. */
+typedef int open_event_function(const struct event_setup *setup, pid_t pid, int cpu);
+
+/* Opens one more event on a CPU, if that has a ring of its kind. */
+static int add_to_ring(struct event_set *event_set, struct recorded_event event, size_t cpu,
+		       open_event_function *open)
+{
+	if (event_set_ring(event_set, event.kind, cpu)->fd < 0)
+		return 0; /* offline, or all tasks have exited */
+	event.fd = open(&event_set->setup, -1, event_set->cpus[cpu]);
+	if (event.fd == -ENODEV)
+		return 0;
+	return event.fd < 0 ? event.fd : attach_ring(event_set, event, cpu);
+}
+
+/* The same on each CPU. */
 static int add_to_rings(struct event_set *event_set, struct recorded_event event,
-			int (*open)(const struct event_setup *setup, pid_t pid, int cpu))
+			open_event_function *open)
 {
 	int r = 0;
 
-	for (size_t i = 0; i < event_set->n_cpus && r == 0; i++) {
-		if (event_set_ring(event_set, event.kind, i)->fd < 0)
-			continue; /* offline, or all tasks have exited */
-		event.fd = open(&event_set->setup, -1, event_set->cpus[i]);
-		if (event.fd == -ENODEV)
-			continue;
-		r = event.fd < 0 ? event.fd : attach_ring(event_set, event, i);
-	}
+	for (size_t i = 0; i < event_set->n_cpus && r == 0; i++)
+		r = add_to_ring(event_set, event, i, open);
 	return r;
 }
 
@@ -220,18 +225,17 @@ int event_set_add_switches(struct event_set *event_set)
 	return add_to_rings(event_set, event, event_open_all_switches);
 }
 
-int event_set_add_sample_parts(struct event_set *event_set)
+int event_set_add_parts(struct event_set *event_set, size_t cpu)
 {
-	const struct recorded_event event = { .kind = RING_SAMPLES, .number = SAMPLE_PARTS };
+	const struct recorded_event of_samples = { .kind = RING_SAMPLES, .number = SAMPLE_PARTS };
+	const struct recorded_event of_waits = { .kind = RING_WAITS, .number = WAITS_PARTS };
+	int r = 0;
 
-	return add_to_rings(event_set, event, event_open_sample_parts);
-}
-
-int event_set_add_wait_parts(struct event_set *event_set)
-{
-	const struct recorded_event event = { .kind = RING_WAITS, .number = WAITS_PARTS };
-
-	return add_to_rings(event_set, event, event_open_sample_parts);
+	if (event_set->setup.has_sample_parts)
+		r = add_to_ring(event_set, of_samples, cpu, event_open_sample_parts);
+	if (r == 0 && event_set->setup.waits_program_fd >= 0)
+		r = add_to_ring(event_set, of_waits, cpu, event_open_sample_parts);
+	return r;
 }
 
 int event_set_add_wakings(struct event_set *event_set)
@@ -272,6 +276,15 @@ int event_set_enable(struct event_set *event_set, enum ring_kind first, enum rin
 	return 0;
 }
 
+int event_set_enable_cpu(struct event_set *event_set, size_t cpu)
+{
+	for (size_t i = 0; i < event_set->n_events; i++)
+		if (event_set->events[i].cpu == cpu &&
+		    ioctl(event_set->events[i].fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
+			return -errno;
+	return 0;
+}
+
 void event_set_disable(struct event_set *event_set)
 {
 	for (size_t i = 0; i < event_set->n_events; i++)
@@ -293,8 +306,7 @@ uint64_t event_set_lost(const struct event_set *event_set, enum ring_kind kind)
 	uint64_t lost = 0;
 
 	for (size_t i = 0; i < event_set->n_events; i++)
-		if (event_set->events[i].kind == kind &&
-		    event_set->events[i].number != SAMPLE_PARTS)
+		if (event_set->events[i].kind == kind)
 			lost += event_read_lost(&event_set->setup, event_set->events[i].fd);
 	return lost;
 }

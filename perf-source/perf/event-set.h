@@ -69,8 +69,11 @@ void event_set_deinit(struct event_set *event_set);
  */
 int event_set_add(struct event_set *event_set, pid_t pid);
 
-/* Opens and enables the events of all tasks again on a CPU (its index) that was offline. */
+/* Opens the events of all tasks again on a CPU (its index) that was offline. */
 int event_set_open_again(struct event_set *event_set, size_t cpu);
+
+/* Enables all events of a CPU. 0 or -errno. */
+int event_set_enable_cpu(struct event_set *event_set, size_t cpu);
 
 /*
  * Opens the events that report kernel code, after all others; they are enabled at once. 0 or
@@ -81,9 +84,8 @@ int event_set_add_kernel_code(struct event_set *event_set);
 /* Likewise opens events that report every switch, where a BPF program pairs waits. */
 int event_set_add_switches(struct event_set *event_set);
 
-/* Likewise opens the events of parts of samples, in the rings of samples or of waits. */
-int event_set_add_sample_parts(struct event_set *event_set);
-int event_set_add_wait_parts(struct event_set *event_set);
+/* Opens the events of parts of samples on a CPU (its index) that has rings, if they are needed. */
+int event_set_add_parts(struct event_set *event_set, size_t cpu);
 
 /* Likewise opens wake-up events of all tasks; event_set_add() opens those of single tasks. */
 int event_set_add_wakings(struct event_set *event_set);
@@ -101,7 +103,7 @@ void event_set_disable(struct event_set *event_set);
 /* Nanoseconds that the recorded tasks have run, by the first event, which must be a clock. */
 uint64_t event_set_time(const struct event_set *event_set);
 
-/* The kernel's count of all lost records of that kind's events, parts of samples excepted. */
+/* The kernel's count of all lost records of that kind's events. */
 uint64_t event_set_lost(const struct event_set *event_set, enum ring_kind kind);
 
 static inline struct ring *event_set_ring(const struct event_set *event_set, enum ring_kind kind,

@@ -56,6 +56,8 @@ static struct perf_event_attr sampled_attr(const struct event_setup *setup, uint
 
 	attr.type = event->type;
 	attr.config = event->config;
+	if (setup->has_sample_parts)
+		attr.sample_stack_user = 0;
 	attr.freq = !event->is_each_time;
 	if (event->is_each_time)
 		attr.sample_period = 1;

@@ -25,7 +25,7 @@ struct event_setup {
 	uint32_t waking_tracepoint;				/* 0: unavailable or not wanted */
 	int waits_program_fd;	 /* of waits that are sampled; borrowed, -1: none */
 	bool has_switch_program; /* switches are paired in the kernel (switch-program.h) */
-	bool has_sample_parts;	 /* a BPF program emits parts of samples (sample-parts.h) */
+	bool has_sample_parts;	 /* a BPF program emits contexts and stacks (sample-parts.h) */
 	bool enable_on_exec;
 	bool inherit;
 

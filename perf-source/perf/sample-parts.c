@@ -7,27 +7,16 @@
 
 void sample_parts_deinit(struct sample_parts *parts)
 {
-	free(parts->list);
+	free(parts->deeper);
 	*parts = (struct sample_parts){ 0 };
 }
 
 void sample_parts_clear(struct sample_parts *parts, struct ring *ring)
 {
-	parts->context = NULL;
+	parts->context = parts->stack = NULL;
 	parts->n = 0;
 	parts->tid = parts->cut = 0;
 	ring->held = RING_NOTHING_HELD;
-}
-
-static int add(struct sample_parts *parts, const struct sample_part *part)
-{
-	int r = GROWING_LIST_RESERVE(parts->list, parts->n_allocated, 16, parts->n + 1);
-
-	if (r < 0)
-		return r;
-	parts->list[parts->n++] = part;
-	parts->end = part->address + part->size;
-	return 0;
 }
 
 /* The program emits all parts of one sample, and then those of the next. */
@@ -44,10 +33,27 @@ static void begin(struct sample_parts *parts, struct ring *ring,
 static bool goes_on(const struct sample_parts *parts, const struct perf_record_raw *record,
 		    const struct sample_part *part)
 {
-	if (parts->tid != record->tid || parts->sp != part->sp || parts->cut ||
-	    part->kind == SAMPLE_PART_CONTEXT)
+	if (parts->tid != record->tid || parts->sp != part->sp || parts->cut)
 		return false;
-	return parts->n ? parts->end == part->address : parts->context != NULL;
+	switch (part->kind) {
+	case SAMPLE_PART_STACK:
+		return parts->context && !parts->stack;
+	case SAMPLE_PART_DEEPER:
+		return parts->stack && parts->end == part->address;
+	default:
+		return false;
+	}
+}
+
+static int add_deeper(struct sample_parts *parts, const struct sample_part *part)
+{
+	int r = 0;
+
+	if (part->size)
+		r = GROWING_LIST_RESERVE(parts->deeper, parts->n_allocated, 16, parts->n + 1);
+	if (part->size && r == 0)
+		parts->deeper[parts->n++] = part;
+	return r;
 }
 
 int sample_parts_take(struct sample_parts *parts, struct ring *ring,
@@ -58,27 +64,26 @@ int sample_parts_take(struct sample_parts *parts, struct ring *ring,
 	if (!perf_record_raw_has(record, 0, sizeof(*part)) ||
 	    !perf_record_raw_has(record, sizeof(*part), part->size))
 		return 0;
-	if (!goes_on(parts, record, part))
+	if (!goes_on(parts, record, part)) {
 		begin(parts, ring, record, part);
+		if (part->kind == SAMPLE_PART_DEEPER) /* what it continues is lost */
+			return 0;
+	}
 	if (part->kind == SAMPLE_PART_CONTEXT) {
 		parts->context = part;
 		return 0;
 	}
 	parts->cut = part->end;
-	return part->size ? add(parts, part) : 0;
+	parts->end = part->address + part->size;
+	if (part->kind == SAMPLE_PART_DEEPER)
+		return add_deeper(parts, part);
+	parts->stack = part;
+	return 0;
 }
 
-const struct sample_part *sample_parts_context(const struct sample_parts *parts, uint32_t tid,
-					       uint64_t sp)
+bool sample_parts_are_of(const struct sample_parts *parts, uint32_t tid, uint64_t sp)
 {
-	return parts->tid == tid && parts->sp == sp ? parts->context : NULL;
-}
-
-bool sample_parts_are_of(const struct sample_parts *parts, uint32_t tid, uint64_t sp,
-			 size_t stack_size)
-{
-	return parts->tid == tid && parts->sp == sp && parts->cut &&
-	       (!parts->n || parts->list[0]->address - sp <= stack_size);
+	return (parts->context || parts->stack) && parts->tid == tid && parts->sp == sp;
 }
 
 int sample_parts_put(const struct sample_parts *parts, struct stage *stage)
@@ -86,7 +91,7 @@ int sample_parts_put(const struct sample_parts *parts, struct stage *stage)
 	int r = 0;
 
 	for (size_t i = 0; i < parts->n && r == 0; i++) {
-		const struct sample_part *part = parts->list[i];
+		const struct sample_part *part = parts->deeper[i];
 		const struct wire_stack_part out = {
 			.tid = parts->tid,
 			.address = part->address,

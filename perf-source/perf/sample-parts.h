@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The thread's context and the parts of a deep stack, which our BPF program emits in front of the
+ * The thread's context and the parts of its stack, which our BPF program emits in front of the
  * sample that they belong to, in the same interrupt and the same ring. A sample takes what is
  * before it if that is of its thread and its stack pointer. Of lost samples and lost parts nothing
  * is left for a later sample: a loss clears the parts of its ring.
@@ -18,12 +18,12 @@
 
 /* Those of one CPU that wait for their sample. They stay in the ring, which holds them. */
 struct sample_parts {
-	const struct sample_part *context; /* NULL: none */
-	const struct sample_part **list;   /* of the stack */
-	size_t n, n_allocated;
+	const struct sample_part *context, *stack; /* NULL: none */
+	const struct sample_part **deeper;
+	size_t n, n_allocated; /* of `deeper` */
 	uint32_t tid;
 	uint64_t sp, end; /* of the sample; of the parts of its stack so far */
-	uint32_t cut;	  /* enum wire_stack_cut; 0: none waits, or more follow */
+	uint32_t cut;	  /* enum wire_stack_cut; 0: it is no deep stack, or more follow */
 };
 
 void sample_parts_deinit(struct sample_parts *parts);
@@ -34,13 +34,8 @@ int sample_parts_take(struct sample_parts *parts, struct ring *ring,
 
 void sample_parts_clear(struct sample_parts *parts, struct ring *ring);
 
-/* The context of a sample; NULL: none. */
-const struct sample_part *sample_parts_context(const struct sample_parts *parts, uint32_t tid,
-					       uint64_t sp);
+/* Whether the parts are those of a sample. */
+bool sample_parts_are_of(const struct sample_parts *parts, uint32_t tid, uint64_t sp);
 
-/* Whether the parts of a stack are those of a sample, and continue its stack. */
-bool sample_parts_are_of(const struct sample_parts *parts, uint32_t tid, uint64_t sp,
-			 size_t stack_size);
-
-/* Emits the parts of the stack. 0 or -errno of the output. */
+/* Emits the parts of a deep stack. 0 or -errno of the output. */
 int sample_parts_put(const struct sample_parts *parts, struct stage *stage);

@@ -45,11 +45,10 @@ int sample_put(struct stage *stage, struct processes *processes,
 	uint64_t user_address = 0;
 	int r = 0;
 
-	if (of->parts) {
+	if (of->parts && of->parts->cut) {
 		out.stack_parts = of->parts->n;
 		out.stack_cut = of->parts->cut;
 	}
-
 	stage->samples_in++;
 	if (out.context_state)
 		++*counters_get(&stage->counters, "thread-contexts",
@@ -62,7 +61,7 @@ int sample_put(struct stage *stage, struct processes *processes,
 		r = processes_of_sample(processes, sample->pid, user_address, time, &out.process);
 	if (user_address && processes_is_unsure(processes, sample->pid, time))
 		out.flags |= WIRE_sample_flags_MAPPINGS_LOST;
-	if (r == 0 && of->parts)
+	if (r == 0 && out.stack_parts)
 		r = sample_parts_put(of->parts, stage);
 	return r < 0 ? r : stage_put(stage, WIRE_RECORD_sample, &out);
 }

@@ -21,7 +21,7 @@ struct sample_of_event {
 	uint32_t flags;		       /* enum wire_sample_flags */
 	uint32_t waker_pid, waker_tid; /* of a wait; 0: unknown */
 	struct sample_context context;
-	const struct sample_parts *parts; /* that continue its stack; NULL: none */
+	const struct sample_parts *parts; /* of it; NULL: none */
 };
 
 /* Emits a sample, and before it what readers need of its process. 0 or -errno of the output. */

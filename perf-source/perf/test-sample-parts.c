@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Parts of deep stacks, in a ring in plain memory, and the samples that take them. */
+/* Contexts and parts of stacks, in a ring in plain memory, and the samples that take them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -54,9 +54,14 @@ static bool put(uint64_t time, enum sample_part_kind kind, uint64_t sp, uint64_t
 	return test_ring_put(&ring, raw, raw->header.size);
 }
 
-static bool put_part(uint64_t time, uint64_t sp, uint64_t address, uint32_t size, uint32_t cut)
+static bool put_stack(uint64_t time, uint64_t sp, uint32_t cut)
 {
-	return put(time, SAMPLE_PART_STACK, sp, address, size, cut);
+	return put(time, SAMPLE_PART_STACK, sp, sp, COPIED, cut);
+}
+
+static bool put_deeper(uint64_t time, uint64_t sp, uint64_t address, uint32_t size, uint32_t cut)
+{
+	return put(time, SAMPLE_PART_DEEPER, sp, address, size, cut);
 }
 
 static bool put_context(uint64_t time, uint64_t sp)
@@ -92,8 +97,8 @@ static void test_parts_wait_for_their_sample_and_have_its_time(void **state)
 {
 	struct merge_record record;
 
-	put_part(30, SP, SP + COPIED, SIZE, 0);
-	put_part(31, SP, SP + COPIED + SIZE, SIZE, WIRE_stack_cut_END);
+	put_stack(30, SP, 0);
+	put_deeper(31, SP, SP + COPIED, SIZE, WIRE_stack_cut_END);
 	assert_int_equal(take_all(), 0);
 	put_other(20); /* the kernel took its time before it ran the program */
 	merge_look(&merge);
@@ -105,52 +110,79 @@ static void test_parts_wait_for_their_sample_and_have_its_time(void **state)
 	assert_int_equal(merge.n_late, 0);
 }
 
-static void test_a_sample_takes_what_continues_its_stack(void **state)
+static void test_a_sample_takes_its_stack(void **state)
 {
-	put_part(1, SP, SP + COPIED, SIZE, 0);
-	put_part(1, SP, SP + COPIED + SIZE, SIZE, WIRE_stack_cut_LIMIT);
+	put_stack(1, SP, 0);
 	put_other(1);
 	take_all();
-	assert_int_equal(parts.n, 2);
-	assert_int_equal(parts.cut, WIRE_stack_cut_LIMIT);
-	assert_true(sample_parts_are_of(&parts, TID, SP, COPIED));
-	assert_true(sample_parts_are_of(&parts, TID, SP, COPIED + 8)); /* both may overlap */
-	assert_false(sample_parts_are_of(&parts, TID, SP, COPIED - 8));
-	assert_false(sample_parts_are_of(&parts, TID, SP + 8, COPIED));
-	assert_false(sample_parts_are_of(&parts, TID + 1, SP, COPIED));
+	assert_true(sample_parts_are_of(&parts, TID, SP));
+	assert_false(sample_parts_are_of(&parts, TID, SP + 8));
+	assert_false(sample_parts_are_of(&parts, TID + 1, SP));
+	assert_int_equal(parts.stack->size, COPIED);
+	assert_null(parts.context);
+	assert_int_equal(parts.n, 0);
+	assert_int_equal(parts.cut, 0);
+	sample_parts_clear(&parts, &ring);
+	assert_false(sample_parts_are_of(&parts, TID, SP));
 }
 
-static void test_unfinished_parts_are_of_no_sample(void **state)
+static void test_a_sample_takes_what_continues_its_stack(void **state)
 {
-	put_part(1, SP, SP + COPIED, SIZE, 0);
+	put_stack(1, SP, 0);
+	put_deeper(1, SP, SP + COPIED, SIZE, 0);
+	put_deeper(1, SP, SP + COPIED + SIZE, SIZE, WIRE_stack_cut_LIMIT);
 	put_other(1);
 	take_all();
-	assert_int_equal(parts.n, 1);
-	assert_false(sample_parts_are_of(&parts, TID, SP, COPIED));
+	assert_true(sample_parts_are_of(&parts, TID, SP));
+	assert_int_equal(parts.n, 2);
+	assert_int_equal(parts.cut, WIRE_stack_cut_LIMIT);
 }
 
 static void test_a_cut_alone_is_of_a_sample_too(void **state)
 {
-	put_part(1, SP, SP + COPIED, 0, WIRE_stack_cut_ROOM);
+	put_stack(1, SP, 0);
+	put_deeper(1, SP, SP + COPIED, 0, WIRE_stack_cut_ROOM);
 	put_other(1);
 	take_all();
+	assert_true(sample_parts_are_of(&parts, TID, SP));
 	assert_int_equal(parts.n, 0);
-	assert_true(sample_parts_are_of(&parts, TID, SP, 0));
-	sample_parts_clear(&parts, &ring);
-	assert_false(sample_parts_are_of(&parts, TID, SP, 0));
+	assert_int_equal(parts.cut, WIRE_stack_cut_ROOM);
 }
 
-/* The sample of the first ones was lost, or a part of them. */
-static void test_parts_of_another_stack_begin_anew(void **state)
+/* Its begin was lost, or a part before it. */
+static void test_what_continues_no_stack_is_of_no_sample(void **state)
 {
-	put_part(1, SP, SP + COPIED, SIZE, WIRE_stack_cut_END);
-	put_part(2, SP, SP + COPIED, SIZE, 0);
-	put_part(2, SP, SP + COPIED + 2 * SIZE, SIZE, WIRE_stack_cut_END);
+	put_deeper(1, SP, SP + COPIED, SIZE, WIRE_stack_cut_END);
+	put_other(1);
+	take_all();
+	assert_false(sample_parts_are_of(&parts, TID, SP));
+	put_stack(2, SP, 0);
+	put_deeper(2, SP, SP + COPIED + SIZE, SIZE, WIRE_stack_cut_END);
 	put_other(2);
 	take_all();
-	assert_int_equal(parts.n, 1);
-	assert_int_equal(parts.list[0]->address, SP + COPIED + 2 * SIZE);
-	assert_false(sample_parts_are_of(&parts, TID, SP, COPIED));
+	assert_false(sample_parts_are_of(&parts, TID, SP));
+	assert_int_equal(parts.n, 0);
+	assert_int_equal(parts.cut, 0);
+}
+
+/* The sample of the first one was lost. */
+static void test_another_stack_begins_anew(void **state)
+{
+	put_stack(1, SP, 0);
+	put_deeper(1, SP, SP + COPIED, SIZE, WIRE_stack_cut_END);
+	put_stack(2, SP, 0);
+	put_other(2);
+	take_all();
+	assert_true(sample_parts_are_of(&parts, TID, SP));
+	assert_int_equal(parts.n, 0);
+	assert_int_equal(parts.cut, 0);
+	put_stack(3, SP, WIRE_stack_cut_ABSENT);
+	put_stack(4, SP + 8, 0);
+	put_other(4);
+	take_all();
+	assert_false(sample_parts_are_of(&parts, TID, SP));
+	assert_true(sample_parts_are_of(&parts, TID, SP + 8));
+	assert_int_equal(parts.cut, 0);
 }
 
 static void test_the_ring_keeps_parts_until_they_are_cleared(void **state)
@@ -158,13 +190,14 @@ static void test_the_ring_keeps_parts_until_they_are_cleared(void **state)
 	uint64_t tail;
 
 	put_other(1);
-	put_part(2, SP, SP + COPIED, SIZE, WIRE_stack_cut_END);
+	put_stack(2, SP, 0);
+	put_deeper(2, SP, SP + COPIED, SIZE, WIRE_stack_cut_END);
 	put_other(2);
 	take_all();
 	merge_release(&merge);
 	tail = ring.page->data_tail;
 	assert_int_equal(tail, sizeof(struct perf_event_header) + sizeof(struct perf_record_id));
-	assert_memory_equal(parts.list[0] + 1, "@@@@", 4); /* SP + COPIED */
+	assert_memory_equal(parts.deeper[0] + 1, "@@@@", 4); /* SP + COPIED */
 	sample_parts_clear(&parts, &ring);
 	merge_release(&merge);
 	assert_int_equal(ring.page->data_tail, ring.page->data_head);
@@ -172,20 +205,18 @@ static void test_the_ring_keeps_parts_until_they_are_cleared(void **state)
 
 static void test_a_sample_takes_its_context(void **state)
 {
-	const struct sample_part *context;
-
 	put_context(1, SP);
-	put_part(1, SP, SP + COPIED, SIZE, WIRE_stack_cut_END);
+	put_stack(1, SP, 0);
+	put_deeper(1, SP, SP + COPIED, SIZE, WIRE_stack_cut_END);
 	put_other(1);
 	take_all();
-	context = sample_parts_context(&parts, TID, SP);
-	assert_non_null(context);
-	assert_int_equal(context->end, WIRE_context_state_READ);
-	assert_true(sample_parts_are_of(&parts, TID, SP, COPIED));
-	assert_null(sample_parts_context(&parts, TID + 1, SP));
-	assert_null(sample_parts_context(&parts, TID, SP + 8));
+	assert_true(sample_parts_are_of(&parts, TID, SP));
+	assert_int_equal(parts.context->end, WIRE_context_state_READ);
+	assert_non_null(parts.stack);
+	assert_int_equal(parts.n, 1);
 	sample_parts_clear(&parts, &ring);
-	assert_null(sample_parts_context(&parts, TID, SP));
+	assert_null(parts.context);
+	assert_null(parts.stack);
 }
 
 static void test_a_context_alone_holds_the_ring(void **state)
@@ -195,29 +226,33 @@ static void test_a_context_alone_holds_the_ring(void **state)
 	take_all();
 	merge_release(&merge);
 	assert_int_equal(ring.page->data_tail, 0);
-	assert_non_null(sample_parts_context(&parts, TID, SP));
-	assert_false(sample_parts_are_of(&parts, TID, SP, COPIED));
+	assert_true(sample_parts_are_of(&parts, TID, SP));
+	sample_parts_clear(&parts, &ring);
+	merge_release(&merge);
+	assert_int_equal(ring.page->data_tail, ring.page->data_head);
 }
 
 /* The sample of the first one was lost: what comes then is of another one. */
 static void test_a_second_context_begins_anew(void **state)
 {
 	put_context(1, SP);
-	put_part(1, SP, SP + COPIED, SIZE, WIRE_stack_cut_END);
+	put_stack(1, SP, WIRE_stack_cut_LIMIT);
 	put_context(2, SP);
 	put_other(2);
 	take_all();
-	assert_int_equal(parts.n, 0);
-	assert_false(sample_parts_are_of(&parts, TID, SP, COPIED));
-	assert_non_null(sample_parts_context(&parts, TID, SP));
-	put_part(3, SP, SP + COPIED, SIZE, WIRE_stack_cut_END);
+	assert_null(parts.stack);
+	assert_int_equal(parts.cut, 0);
+	assert_non_null(parts.context);
+	put_stack(3, SP, 0);
 	put_other(3);
 	take_all();
-	assert_non_null(sample_parts_context(&parts, TID, SP));
-	put_part(4, SP, SP + COPIED, SIZE, WIRE_stack_cut_END); /* one without a context */
+	assert_non_null(parts.context);
+	assert_non_null(parts.stack);
+	put_stack(4, SP, 0); /* one without a context */
 	put_other(4);
 	take_all();
-	assert_null(sample_parts_context(&parts, TID, SP));
+	assert_null(parts.context);
+	assert_non_null(parts.stack);
 }
 
 static void test_damaged_parts_are_not_taken(void **state)
@@ -229,8 +264,7 @@ static void test_damaged_parts_are_not_taken(void **state)
 
 	raw.header.size = sizeof(raw) / 8 * 8 + 8;
 	assert_int_equal(sample_parts_take(&parts, &ring, &raw), 0);
-	assert_int_equal(parts.n, 0);
-	assert_int_equal(parts.cut, 0);
+	assert_false(sample_parts_are_of(&parts, TID, 0));
 }
 
 int main(void)
@@ -238,10 +272,11 @@ int main(void)
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(test_parts_wait_for_their_sample_and_have_its_time),
+		TEST(test_a_sample_takes_its_stack),
 		TEST(test_a_sample_takes_what_continues_its_stack),
-		TEST(test_unfinished_parts_are_of_no_sample),
 		TEST(test_a_cut_alone_is_of_a_sample_too),
-		TEST(test_parts_of_another_stack_begin_anew),
+		TEST(test_what_continues_no_stack_is_of_no_sample),
+		TEST(test_another_stack_begins_anew),
 		TEST(test_the_ring_keeps_parts_until_they_are_cleared),
 		TEST(test_a_sample_takes_its_context),
 		TEST(test_a_context_alone_holds_the_ring),

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Stacks deeper than the kernel copies: a BPF program reads the rest at the moment of the sample."""
 import re
+import signal
+import subprocess
 import sys
 
 import pipeline
@@ -11,8 +13,9 @@ DEEP = reading.DEEP
 SECONDS = "0.5"
 MANY_FRAMES = 10_000, 16  # about a MiB of stack
 LARGE_FRAMES = 20, 122 * 1024
-READ_FROM = 60 * 1024  # bytes from the stack pointer on, which the kernel copies
-STACK_PART = 40  # a record's type
+READ_FROM = 65440  # bytes from the stack pointer on, which the first part has
+SAMPLE, STACK_PART = 15, 40  # types of records
+LARGEST_SAMPLE = 65536  # bytes of a ring
 CUT = "[stack-truncated]", "[stack-absent]"
 BOTTOM = re.compile(r"spin_at_the_bottom$")
 
@@ -102,6 +105,21 @@ class DeepStacks(pipeline.RecordingTest):
             sizes = [int(size) for size in re.findall(r" bytes=(\d+):", parts)]
             self.assertEqual(sum(sizes), limit - READ_FROM)
         self.assertGreater(self.stats("perf-source")["deep-stacks"]["limit"], 20)
+
+    def test_a_ring_holds_stacks_and_no_more(self):
+        """While nobody reads it, a ring has several times as many samples as stacks of the largest size."""
+        begun, done, stream = (self.directory / name for name in ("begun", "done", "stream"))
+        ring = 4 << 20
+        command = f"touch {begun}; {DEEP} 3 16 1; touch {done}"
+        with stream.open("wb") as out, subprocess.Popen(
+                self.source("-e", "cpu-clock", f"-m{ring}", "--", "sh", "-c", command), stdout=out) as source:
+            pipeline.wait_for(begun.exists, "the program to begin")
+            source.send_signal(signal.SIGSTOP)
+            pipeline.wait_for(done.exists, "the program to end")
+            source.send_signal(signal.SIGCONT)
+        n = sum(streams.record_type(record) == SAMPLE for record in streams.records(stream.read_bytes()))
+        self.assertGreater(n, 5 * ring // LARGEST_SAMPLE)
+        self.assertEqual(self.stats("perf-source")["dropped"]["kernel-lost"], 0)
 
     def test_a_recorded_stream_gives_the_same_each_time(self):
         stream = self.record_deep(300, 1000)
