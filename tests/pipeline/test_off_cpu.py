@@ -383,8 +383,9 @@ class OfAllProcesses(Waits):
         self.assertTrue(3e9 <= second[0]["off_cpu_ns"], second)
 
     def test_unfinished_waits_are_recorded(self):
-        stream, _ = self.record_all("--off-cpu", command=["sh", "-c", "sleep 3 >/dev/null 2>&1 & sleep 0.3"])
-        report = self.report(stream, "--view=off-cpu", "--process=^sleep$")
+        ours = shutil.copy("/bin/sleep", self.directory / "ours")
+        stream, _ = self.record_all("--off-cpu", command=["sh", "-c", f"{ours} 3 >/dev/null 2>&1 & {ours} 0.3"])
+        report = self.report(stream, "--view=off-cpu", "--process=^ours$")
         self.assertEqual(report["waited_for"][0]["name"], "clock_nanosleep", report["waited_for"])
         self.assertEqual(len(report["processes"]), 2)
         text = self.run_on(stream, [pipeline.program("frame-dump")]).decode()
