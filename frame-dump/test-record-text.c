@@ -112,7 +112,8 @@ static void test_arrays(void **state)
 	      "sample time=0 process=0 tid=0 cpu=0 weight=0 address=0x0 abi=0 "
 	      "registers=[0x1 0xffffffffffffffff] kernel=[] stack=0:00000000 event=0 "
 	      "flags=- waker=0 waker_tid=0 stack_image=0 stack_offset=0 stack_size=0 "
-	      "stack_parts=0 stack_cut=0 thread_context=0:00000000 context_state=0\n");
+	      "stack_parts=0 stack_cut=0 thread_context=0:00000000 context_state=0 "
+	      "walk=0:00000000 walk_end=0\n");
 	check(WIRE_RECORD_stack, &stack,
 	      "stack time=0 process=0 tid=0 cpu=0 weight=0 end=stack-truncated "
 	      "frames=[0x1000@7:exact 0xffffffff81000000@1:kernel+exact 0x2000@0] event=0 "

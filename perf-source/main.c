@@ -16,7 +16,8 @@ enum {
 	KEY_FILTER,
 	KEY_SCHEDULER,
 	KEY_STACK_LIMIT,
-	KEY_NO_CONTEXTS
+	KEY_NO_CONTEXTS,
+	KEY_INTERPRETERS,
 };
 enum { DEFAULT_RATE = 999, PIDS_MAX = 4096, DEFAULT_COUNTERS_MS = 500 };
 
@@ -38,6 +39,8 @@ static const struct argp_option option_table[] = {
 	{ "no-contexts", KEY_NO_CONTEXTS, NULL, 0,
 	  "Do not record the trace contexts that programs publish (default: with BPF, those of all)",
 	  0 },
+	{ "interpreters", KEY_INTERPRETERS, NULL, 0,
+	  "Also record the frames of CPython 3.11 to 3.13, by a BPF program (default: no)", 0 },
 	{ "duration", 'd', "SECONDS", 0,
 	  "Stop recording after SECONDS; fractions are allowed (default: no limit)", 0 },
 	{ "event", 'e', "EVENT[,EVENT]", 0,
@@ -265,6 +268,9 @@ static error_t parse_amount(int key, const char *arg, struct argp_state *state,
 		return 0;
 	case KEY_NO_CONTEXTS:
 		options->no_contexts = true;
+		return 0;
+	case KEY_INTERPRETERS:
+		options->has_interpreters = true;
 		return 0;
 	case 'd':
 		if (!parse_real(arg, 1e-3, 1e9, "", &number))

@@ -39,6 +39,7 @@ struct perf_source_options {
 	bool has_waits;
 	bool has_scheduler;
 	bool no_contexts;
+	bool has_interpreters;
 	uint64_t counter_interval; /* nanoseconds; 0: no counters */
 	uint64_t least_wait;	   /* nanoseconds; 0: a threshold that rises with many waits */
 	bool all;
@@ -94,8 +95,11 @@ void programs_load_of_waits(struct stage *stage, struct perf_source *self);
 int programs_open_outputs(struct perf_source *self);
 int programs_set_outputs(struct perf_source *self);
 
-/* That many bytes of parts of deep stacks have been read from a CPU's ring of samples. */
-void programs_note_read(struct perf_source *self, uint32_t cpu, size_t bytes);
+/* That many bytes that count against the share of parts have been read from a CPU's ring. */
+void programs_note_read(struct perf_source *self, enum ring_kind kind, uint32_t cpu, size_t bytes);
+
+/* Objects of interpreters may be lost: they are to be emitted again. */
+void programs_forget_objects(struct perf_source *self);
 
 /* limits.c: the rate, the stack size and the size of rings. */
 enum { RING_DEFAULT_MIN = 4 * 1024 * 1024, STACK_LIMIT_MAX = 64 * 1024 * 1024 };

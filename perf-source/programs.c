@@ -44,6 +44,7 @@ static int load(struct perf_source *self, struct sampled_event *event, uint64_t 
 		.terms = filter.terms,
 		.follow = &self->followed.program,
 		.contexts = contexts,
+		.has_walks = self->options.has_interpreters,
 		.first = self->n_sample_programs ? self->sample_programs : NULL,
 		.stack_size = stack_limit ? self->options.stack_size : 0,
 		.stack_limit = stack_limit,
@@ -120,10 +121,13 @@ static bool load_readers(struct stage *stage, struct perf_source *self)
 	if (limit < size)
 		limit = size < SAMPLE_PART_MAX ? size : SAMPLE_PART_MAX;
 	r = load_all(self, limit, contexts);
-	if (r < 0 && r != -EPERM && context_program_is_loaded(contexts))
+	if (r < 0 && r != -EPERM && context_program_is_loaded(contexts)) {
+		stage_warn(stage, "contexts of threads are not read: %s", why_not_loaded(r));
+		context_program_deinit(&self->context_program);
 		r = load_all(self, limit, NULL);
+	}
 	if (r < 0 && r != -EPERM && r != -ENOSYS)
-		stage_warn(stage, "deep stacks and contexts are not read: %s", why_not_loaded(r));
+		stage_warn(stage, "deep stacks are not read: %s", why_not_loaded(r));
 	return r == 0;
 }
 
@@ -131,7 +135,8 @@ int programs_load(struct stage *stage, struct perf_source *self)
 {
 	/* Its map is written to while the recording is on: earlier kernels want CAP_BPF for that.
 	 */
-	if (!self->options.no_contexts && may_read_memory(self) && event_kernel_reports_lost())
+	if ((!self->options.no_contexts || self->options.has_interpreters) &&
+	    may_read_memory(self) && event_kernel_reports_lost())
 		context_program_init(&self->context_program);
 	self->event_set.setup.has_sample_parts = load_readers(stage, self);
 	return self->event_set.setup.has_sample_parts ? 0 : load_filters(stage, self);
@@ -143,12 +148,33 @@ static void load_of_sampled_waits(struct perf_source *self)
 	const struct sample_settings settings = {
 		.follow = &self->followed.program,
 		.contexts = &self->context_program,
+		.has_walks = self->options.has_interpreters,
 	};
 
 	if (!context_program_is_loaded(&self->context_program) ||
 	    sample_program_load(&self->waits_program, &settings) < 0)
 		return;
 	self->event_set.setup.waits_program_fd = sample_program_fd(&self->waits_program);
+	self->event_set.setup.has_wait_parts = true;
+}
+
+static int load_switch_program(struct perf_source *self)
+{
+	struct event_setup *setup = &self->event_set.setup;
+	struct switch_program_settings settings = {
+		.contexts = &self->context_program,
+		.has_walks = self->options.has_interpreters,
+	};
+	int r;
+
+	if (!event_kernel_reports_lost())
+		return KERNEL_IS_TOO_OLD;
+	r = switch_program_init(&self->switch_program, &settings);
+	setup->has_wait_parts = r == 0 && settings.has_walks;
+	if (r < 0 && r != -EPERM && context_program_is_loaded(settings.contexts))
+		r = switch_program_init(&self->switch_program,
+					&(struct switch_program_settings){ 0 });
+	return r;
 }
 
 /*
@@ -161,13 +187,8 @@ void programs_load_of_waits(struct stage *stage, struct perf_source *self)
 	struct event_setup *setup = &self->event_set.setup;
 
 	if (self->options.all) {
-		const struct context_program *contexts = &self->context_program;
-		int r = event_kernel_reports_lost()
-				? switch_program_init(&self->switch_program, contexts)
-				: KERNEL_IS_TOO_OLD;
+		int r = load_switch_program(self);
 
-		if (r < 0 && r != -EPERM && context_program_is_loaded(contexts))
-			r = switch_program_init(&self->switch_program, NULL);
 		setup->has_switch_program = r == 0;
 		if (r)
 			stage_warn(stage,
@@ -181,10 +202,22 @@ void programs_load_of_waits(struct stage *stage, struct perf_source *self)
 		tracepoint_find("sched", "sched_waking", &setup->waking_tracepoint);
 }
 
-void programs_note_read(struct perf_source *self, uint32_t cpu, size_t bytes)
+void programs_note_read(struct perf_source *self, enum ring_kind kind, uint32_t cpu, size_t bytes)
+{
+	for (size_t i = 0; kind == RING_SAMPLES && i < self->n_sample_programs; i++)
+		sample_program_note_read(&self->sample_programs[i], cpu, bytes);
+	if (kind == RING_WAITS && self->event_set.setup.waits_program_fd >= 0)
+		sample_program_note_read(&self->waits_program, cpu, bytes);
+}
+
+void programs_forget_objects(struct perf_source *self)
 {
 	for (size_t i = 0; i < self->n_sample_programs; i++)
-		sample_program_note_read(&self->sample_programs[i], cpu, bytes);
+		sample_program_forget_objects(&self->sample_programs[i]);
+	if (self->event_set.setup.waits_program_fd >= 0)
+		sample_program_forget_objects(&self->waits_program);
+	if (self->event_set.setup.has_switch_program)
+		switch_program_forget_objects(&self->switch_program);
 }
 
 int programs_open_outputs(struct perf_source *self)
@@ -199,18 +232,19 @@ int programs_open_outputs(struct perf_source *self)
 		r = event_set_add_parts(events, i);
 	for (size_t i = 0; i < self->n_sample_programs; i++)
 		sample_program_set_room(&self->sample_programs[i], events->ring_bytes / DEEP_SHARE);
+	if (events->setup.waits_program_fd >= 0)
+		sample_program_set_room(&self->waits_program, events->waits_bytes / DEEP_SHARE);
 	return r;
 }
 
-/* The programs that emit to an event, if it is one of parts; others have none. */
-static size_t find_emitters(struct perf_source *self, const struct recorded_event *event,
-			    const struct sample_program **ret)
+/* Has programs of samples emit to an event of parts. 0 or -errno. */
+static int set_outputs(const struct sample_program *programs, size_t n, uint32_t cpu, int fd)
 {
-	bool is_of_samples = event->kind == RING_SAMPLES && event->number == SAMPLE_PARTS;
-	bool is_of_waits = event->kind == RING_WAITS && event->number == WAITS_PARTS;
+	int r = 0;
 
-	*ret = is_of_waits ? &self->waits_program : self->sample_programs;
-	return is_of_waits ? 1 : is_of_samples ? self->n_sample_programs : 0;
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = sample_program_set_output(&programs[i], cpu, fd);
+	return r;
 }
 
 /* Of the events of one CPU the last one counts, which was opened last. */
@@ -222,15 +256,19 @@ int programs_set_outputs(struct perf_source *self)
 	event_set_sort_events(events);
 	for (size_t i = 0; i < events->n_events && r == 0; i++) {
 		const struct recorded_event *event = &events->events[i];
-		const struct sample_program *programs;
-		size_t n = find_emitters(self, event, &programs);
+		uint32_t cpu = events->cpus[event->cpu];
 
-		if (n)
-			merge_expect_parts(&self->merge, event->kind * events->n_cpus + event->cpu,
-					   event->id);
-		for (size_t k = 0; k < n && r == 0; k++)
-			r = sample_program_set_output(&programs[k], events->cpus[event->cpu],
-						      event->fd);
+		if (!recorded_event_is_of_parts(event))
+			continue;
+		merge_expect_parts(&self->merge, event->kind * events->n_cpus + event->cpu,
+				   event->id);
+		if (event->kind == RING_SAMPLES)
+			r = set_outputs(self->sample_programs, self->n_sample_programs, cpu,
+					event->fd);
+		else if (events->setup.has_switch_program)
+			r = switch_program_set_parts_output(&self->switch_program, cpu, event->fd);
+		else
+			r = set_outputs(&self->waits_program, 1, cpu, event->fd);
 	}
 	return r;
 }

@@ -2,6 +2,7 @@
 /* The main loop: takes perf's records and emits ours, until it is time to stop. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/arch/arch.h"
 #include "common/base/cleanup.h"
@@ -51,16 +52,42 @@ static void clear_parts(struct perf_source *self, const struct merge_record *rec
 	sample_parts_clear(sample_parts_of(self, record), &self->event_set.rings[record->ring]);
 }
 
-static int take_part(struct perf_source *self, const struct merge_record *record)
+/*
+ * Emits an object of an interpreter, at once: whatever becomes of its sample, the program does not
+ * emit it again.
+ */
+static int put_object(struct stage *stage, struct perf_source *self,
+		      const struct merge_record *record, const struct sample_part *part)
 {
 	const struct perf_record_raw *raw = (const void *)record->header;
-	struct sample_parts *parts = sample_parts_of(self, record);
-	size_t n_before = parts->n;
-	int r = sample_parts_take(parts, &self->event_set.rings[record->ring], raw);
+	struct wire_memory out = { .time = record->time, .address = part->address };
+	const char *bytes = (const char *)(part + 1) + sizeof(out.identity);
+	int r;
 
-	if (parts->n > n_before)
-		programs_note_read(self, raw->cpu, raw->header.size);
-	return r;
+	if (part->size < sizeof(out.identity) ||
+	    (self->follows && !followed_has_sample(&self->followed, raw->pid)))
+		return 0;
+	memcpy(&out.identity, part + 1, sizeof(out.identity));
+	out.bytes = (struct wire_blob){ bytes, part->size - sizeof(out.identity) };
+	r = processes_of_sample(&self->processes, raw->pid, 0, record->time, &out.process);
+	return r < 0 ? r : stage_put(stage, WIRE_RECORD_memory, &out);
+}
+
+static int take_part(struct stage *stage, struct perf_source *self,
+		     const struct merge_record *record)
+{
+	const struct perf_record_raw *raw = (const void *)record->header;
+	const struct sample_part *part = sample_part_of(raw);
+
+	if (!part)
+		return 0;
+	if (part->kind == SAMPLE_PART_DEEPER || part->kind == SAMPLE_PART_MEMORY)
+		programs_note_read(self, event_set_ring_kind(&self->event_set, record->ring),
+				   raw->cpu, raw->header.size);
+	if (part->kind == SAMPLE_PART_MEMORY)
+		return put_object(stage, self, record, part);
+	return sample_parts_take(sample_parts_of(self, record),
+				 &self->event_set.rings[record->ring], raw);
 }
 
 /* The parts of a sample; NULL: none. */
@@ -80,10 +107,21 @@ static const struct sample_parts *find_parts(struct perf_source *self,
 
 static struct sample_context context_of(const struct sample_parts *parts)
 {
-	return parts && parts->context
-		       ? (struct sample_context){ parts->context + 1, parts->context->size,
-						  parts->context->end }
-		       : (struct sample_context){ 0 };
+	const struct sample_part *context = parts ? parts->context : NULL;
+	const struct sample_part *walk = parts ? parts->walk : NULL;
+	struct sample_context ret = { 0 };
+
+	if (context) {
+		ret.bytes = context + 1;
+		ret.size = context->size;
+		ret.state = context->end;
+	}
+	if (walk) {
+		ret.walk = walk + 1;
+		ret.walk_size = walk->size;
+		ret.walk_end = walk->end;
+	}
+	return ret;
 }
 
 /* Gives a sample the stack that our program has read. */
@@ -141,7 +179,7 @@ static int take_sample(struct stage *stage, struct perf_source *self,
 	if (kind == RING_SWITCHES)
 		return take_raw(self, record);
 	if (merge_is_part(&self->merge, record))
-		return take_part(self, record);
+		return take_part(stage, self, record);
 	if (perf_record_parse_sample(record->header,
 				     kind == RING_WAITS ? PERF_RECORD_SAMPLE_RAW_TYPE
 							: PERF_RECORD_SAMPLE_TYPE,
@@ -171,6 +209,7 @@ static int take_lost(struct stage *stage, struct perf_source *self,
 	switch (event_set_ring_kind(&self->event_set, record->ring)) {
 	case RING_SAMPLES:
 		clear_parts(self, record);
+		programs_forget_objects(self);
 		self->lost_emitted += lost->n;
 		break;
 	case RING_SWITCHES:
@@ -180,6 +219,7 @@ static int take_lost(struct stage *stage, struct perf_source *self,
 		return self->off_cpu.backend->take_lost(&self->off_cpu, record->time);
 	case RING_WAITS: /* those waits have no stack, those wake-ups are missing */
 		clear_parts(self, record);
+		programs_forget_objects(self);
 		*counters_get(&stage->counters, "events", "waits-lost") += lost->n;
 		return 0;
 	default:
@@ -212,6 +252,14 @@ static int take_switch(struct perf_source *self, const struct perf_event_header 
 	return self->off_cpu.backend->take_switch(&self->off_cpu, header, time);
 }
 
+static int take_mapping(struct perf_source *self, const struct perf_record_mmap2 *mmap,
+			uint64_t time)
+{
+	int r = processes_mmap(&self->processes, mmap, time);
+
+	return r < 0 ? r : contexts_note_mapping(&self->contexts, mmap->pid, mmap->path);
+}
+
 static int take(struct stage *stage, struct perf_source *self, const struct merge_record *record)
 {
 	const void *data = record->header;
@@ -233,7 +281,7 @@ static int take(struct stage *stage, struct perf_source *self, const struct merg
 	case PERF_RECORD_SWITCH_CPU_WIDE:
 		return take_switch(self, data, record->time);
 	case PERF_RECORD_MMAP2:
-		return processes_mmap(&self->processes, data, record->time);
+		return take_mapping(self, data, record->time);
 	case PERF_RECORD_COMM:
 		return processes_comm(&self->processes, data, record->time);
 	case PERF_RECORD_FORK:
@@ -389,10 +437,10 @@ static int record(struct stage *stage, struct perf_source *self, struct ring_pol
 	while (r == 0 && goes_on && !stage_should_stop()) {
 		r = drain(stage, self, look(self));
 		polled->is_busy =
-			!self->options.no_contexts && contexts_are_coming(&self->contexts);
+			self->contexts.search.wanted && contexts_are_coming(&self->contexts);
 		if (r == 0)
 			r = images_take_states(&self->images);
-		if (r == 0 && !self->options.no_contexts)
+		if (r == 0 && self->contexts.search.wanted)
 			r = contexts_attend(&self->contexts, self->merge.last_time);
 		if (r == 0)
 			r = check_images(self);

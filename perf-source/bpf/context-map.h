@@ -5,17 +5,15 @@
 #include "perf-source/bpf/context-program.h"
 #include "perf-source/bpf/context.skel.h"
 
-/* The map of the loaded programs of contexts, or an empty one that the program never looks at. */
-static inline int context_map_set(struct bpf_map *map, volatile bool *reads_contexts,
-				  const struct context_program *contexts)
+/* A map of the loaded programs of contexts, or an empty one that the program never looks at. */
+static inline int context_map_set(struct bpf_map *map, const struct bpf_map *loaded)
 {
-	*reads_contexts = contexts && context_program_is_loaded(contexts);
-	if (!*reads_contexts)
-		return bpf_map__set_max_entries(map, 1);
-	return bpf_map__reuse_fd(map, bpf_map__fd(contexts->skeleton->maps.context_places));
+	return loaded ? bpf_map__reuse_fd(map, bpf_map__fd(loaded))
+		      : bpf_map__set_max_entries(map, 1);
 }
 
-/* The same for an opened skeleton. 0 or -errno. */
-#define CONTEXT_MAP_SET(skeleton, contexts)                                                        \
-	context_map_set((skeleton)->maps.context_places, &(skeleton)->rodata->reads_contexts,      \
-			contexts)
+/* The same for a map of an opened skeleton. 0 or -errno. */
+#define CONTEXT_MAP_SET(opened, contexts, name)                                                    \
+	context_map_set((opened)->maps.name, (contexts) && context_program_is_loaded(contexts)     \
+						     ? (contexts)->skeleton->maps.name             \
+						     : NULL)

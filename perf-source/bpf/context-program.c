@@ -43,24 +43,42 @@ void context_program_deinit(struct context_program *program)
 	program->skeleton = NULL;
 }
 
-static int update(const struct context_program *program, uint32_t pid,
-		  const struct context_place *place, uint64_t how)
+/* Updates an item of a process. */
+static int update(const struct bpf_map *map, uint32_t pid, const void *value, size_t size,
+		  uint64_t how)
 {
-	return bpf_map__update_elem(program->skeleton->maps.context_places, &pid, sizeof(pid),
-				    place, sizeof(*place), how);
+	return bpf_map__update_elem(map, &pid, sizeof(pid), value, size, how);
+}
+
+/* The same if no item was there. */
+static int add(const struct bpf_map *map, uint32_t pid, const void *value, size_t size)
+{
+	int r = update(map, pid, value, size, BPF_NOEXIST);
+
+	return r == -EEXIST ? 0 : r;
 }
 
 int context_program_expect(const struct context_program *program, uint32_t pid)
 {
-	int r = update(program, pid, &(struct context_place){ 0 }, BPF_NOEXIST);
+	static const struct context_place no_place;
+	static const struct walk_program no_walk;
+	int r = add(program->skeleton->maps.context_places, pid, &no_place, sizeof(no_place));
 
-	return r == -EEXIST ? 0 : r;
+	return r < 0 ? r
+		     : add(program->skeleton->maps.walk_programs, pid, &no_walk, sizeof(no_walk));
 }
 
 int context_program_set(const struct context_program *program, uint32_t pid,
 			const struct context_place *place)
 {
-	return update(program, pid, place, BPF_EXIST);
+	return update(program->skeleton->maps.context_places, pid, place, sizeof(*place),
+		      BPF_EXIST);
+}
+
+int context_program_set_walk(const struct context_program *program, uint32_t pid,
+			     const struct walk_program *walk)
+{
+	return update(program->skeleton->maps.walk_programs, pid, walk, sizeof(*walk), BPF_EXIST);
 }
 
 bool context_program_take(struct context_program *program, uint32_t *ret_pid, uint64_t *ret_address)

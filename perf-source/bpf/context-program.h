@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The BPF programs of contexts (context.bpf.c): who publishes one, and a map with the places of
- * thread contexts, which programs of samples and waits read. A process is expected before anything
- * of it is read: what was found is set only if it has not executed another program meanwhile.
+ * The BPF programs of contexts (context.bpf.c): who publishes one, and maps with the places of
+ * thread contexts and with walk programs, which programs of samples and waits read. A process is
+ * expected before anything of it is read: what was found is set only if it has not executed another
+ * program meanwhile.
  */
 #pragma once
 
@@ -10,6 +11,7 @@
 #include <stdint.h>
 
 #include "perf-source/bpf/context-place.h"
+#include "perf-source/bpf/walk-program.h"
 
 struct context_program {
 	struct context_bpf *skeleton; /* NULL: not loaded */
@@ -35,6 +37,10 @@ int context_program_expect(const struct context_program *program, uint32_t pid);
 /* 0 or -errno: -ENOENT: the process has executed another program, or has ended. */
 int context_program_set(const struct context_program *program, uint32_t pid,
 			const struct context_place *place);
+
+/* The same for a valid walk program. */
+int context_program_set_walk(const struct context_program *program, uint32_t pid,
+			     const struct walk_program *walk);
 
 /* Takes a process that has named its mapping since. False: there is none. */
 bool context_program_take(struct context_program *program, uint32_t *ret_pid,

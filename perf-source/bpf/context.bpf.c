@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Watches for processes that publish a context (OTEP 4719): they name the mapping that holds it, at
- * first and after each change. And forgets where threads have theirs when their process ends or
- * executes another program, before its first instruction.
+ * first and after each change. And forgets where threads have theirs, and the walk program, when
+ * their process ends or executes another program, before its first instruction. A child of a
+ * process has its parent's walk program, as it has its memory.
  */
 #include "perf-source/bpf/kernel-types.h"
 
 #include "perf-source/bpf/read-context.h"
+#include "perf-source/bpf/read-walk.h"
 
 #include <linux/prctl.h>
 
@@ -16,6 +18,8 @@ char gpl[] SEC("license") = "GPL";
 uint64_t n_named, n_refused;
 
 struct context_places context_places SEC(".maps");
+struct walk_programs walk_programs SEC(".maps");
+struct walk_seen walk_seen SEC(".maps");
 
 /* Addresses of mappings that were named, by PID, until somebody looks. */
 struct {
@@ -59,7 +63,31 @@ int BPF_PROG(at_prctl, const struct pt_regs___kernel *registers)
 static __always_inline void forget(uint32_t pid)
 {
 	bpf_map_delete_elem(&context_places, &pid);
+	bpf_map_delete_elem(&walk_programs, &pid);
 	bpf_map_delete_elem(&named, &pid);
+}
+
+/* The child's memory is not the parent's; if it is (vfork), the first look says so. */
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(at_fork, struct task_struct *parent, struct task_struct *child)
+{
+	uint32_t pid = parent->tgid, child_pid = child->tgid;
+	const struct walk_program *program;
+	struct walk_program *copy;
+
+	if (child_pid == pid)
+		return 0;
+	program = bpf_map_lookup_elem(&walk_programs, &pid);
+	if (!program)
+		return 0;
+	if (bpf_map_update_elem(&walk_programs, &child_pid, program, BPF_ANY)) {
+		__sync_fetch_and_add(&n_refused, 1);
+		return 0;
+	}
+	copy = bpf_map_lookup_elem(&walk_programs, &child_pid);
+	if (copy)
+		copy->memory = 0;
+	return 0;
 }
 
 SEC("tp_btf/sched_process_exec")

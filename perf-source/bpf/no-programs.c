@@ -28,6 +28,12 @@ int context_program_set(const struct context_program *program, uint32_t pid,
 	return -ENOSYS;
 }
 
+int context_program_set_walk(const struct context_program *program, uint32_t pid,
+			     const struct walk_program *walk)
+{
+	return -ENOSYS;
+}
+
 bool context_program_take(struct context_program *program, uint32_t *ret_pid, uint64_t *ret_address)
 {
 	return false;
@@ -77,6 +83,10 @@ void sample_program_note_read(const struct sample_program *program, uint32_t cpu
 {
 }
 
+void sample_program_forget_objects(const struct sample_program *program)
+{
+}
+
 void sample_program_unload(struct sample_program *program)
 {
 }
@@ -91,13 +101,23 @@ uint64_t sample_program_count_skipped(const struct sample_program *program)
 	return 0;
 }
 
-int switch_program_init(struct switch_program *program, const struct context_program *contexts)
+int switch_program_init(struct switch_program *program,
+			const struct switch_program_settings *settings)
 {
 	*program = (struct switch_program){ 0 };
 	return -ENOSYS;
 }
 
 void switch_program_deinit(struct switch_program *program)
+{
+}
+
+int switch_program_set_parts_output(struct switch_program *program, uint32_t cpu, int event)
+{
+	return -ENOSYS;
+}
+
+void switch_program_forget_objects(struct switch_program *program)
 {
 }
 

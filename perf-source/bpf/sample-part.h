@@ -4,11 +4,16 @@
 
 #include <stdint.h>
 
-enum { SAMPLE_PART_MAX = 65440 }; /* bytes: with it a record of 64 KiB is full */
+enum {
+	SAMPLE_PART_MAX = 65440,     /* bytes: with it a record of 64 KiB is full */
+	SAMPLE_RECORD_OVERHEAD = 52, /* bytes of a record (PERF_RECORD_RAW_TYPE) before a part */
+};
 
 /* In the order in which they come. */
 enum sample_part_kind {
 	SAMPLE_PART_CONTEXT, /* its thread context; threads of most processes have none */
+	SAMPLE_PART_MEMORY,  /* an object of its interpreter, behind its identity */
+	SAMPLE_PART_WALK,    /* what its interpreter executes (walk-program.h) */
 	SAMPLE_PART_STACK,   /* its stack, from the stack pointer on */
 	SAMPLE_PART_DEEPER,  /* what continues a stack that does not fit into one part */
 };
@@ -16,7 +21,7 @@ enum sample_part_kind {
 /* Followed by `size` bytes. In a record it lies behind a size of four bytes. */
 struct sample_part {
 	uint64_t sp;	  /* the sample's stack pointer */
-	uint64_t address; /* of a stack's bytes */
+	uint64_t address; /* of the bytes of a stack or an object */
 	uint32_t size;
 	uint16_t kind; /* enum sample_part_kind */
 	/*

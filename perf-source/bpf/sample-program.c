@@ -18,20 +18,41 @@ static int set_followed(struct sample_bpf *skeleton, const struct follow_program
 	return bpf_map__reuse_fd(map, bpf_map__fd(follow->skeleton->maps.followed));
 }
 
-/* All programs write to one ring of a CPU, and so have one account of it. 0 or -errno. */
+static int set_contexts(struct sample_bpf *skeleton, const struct sample_settings *settings)
+{
+	const struct context_program *contexts = settings->contexts;
+	int r = CONTEXT_MAP_SET(skeleton, contexts, context_places);
+
+	skeleton->rodata->reads_contexts = contexts && context_program_is_loaded(contexts);
+	skeleton->rodata->reads_walks = skeleton->rodata->reads_contexts && settings->has_walks;
+	if (r == 0)
+		r = CONTEXT_MAP_SET(skeleton, contexts, walk_programs);
+	return r < 0 ? r : CONTEXT_MAP_SET(skeleton, contexts, walk_seen);
+}
+
+/* An item for each CPU, or the first program's: all write to one ring of a CPU. 0 or -errno. */
+static int set_for_cpus(struct bpf_map *map, const struct bpf_map *of_first)
+{
+	int n_cpus = libbpf_num_possible_cpus();
+
+	if (of_first)
+		return bpf_map__reuse_fd(map, bpf_map__fd(of_first));
+	return n_cpus < 0 ? n_cpus : bpf_map__set_max_entries(map, n_cpus);
+}
+
 static int set_memory(struct sample_bpf *skeleton, const struct sample_settings *settings)
 {
-	struct bpf_map *readers = skeleton->maps.readers;
-	int n_cpus = libbpf_num_possible_cpus();
+	const struct sample_bpf *first = settings->first ? settings->first->skeleton : NULL;
+	int r;
 
 	if (!settings->stack_size && !skeleton->rodata->reads_contexts)
 		return 0;
 	skeleton->rodata->stack_size = settings->stack_size;
 	skeleton->rodata->stack_limit = settings->stack_limit;
-	if (settings->first)
-		return bpf_map__reuse_fd(readers,
-					 bpf_map__fd(settings->first->skeleton->maps.readers));
-	return n_cpus < 0 ? n_cpus : bpf_map__set_max_entries(readers, n_cpus);
+	r = set_for_cpus(skeleton->maps.readers, first ? first->maps.readers : NULL);
+	if (r < 0 || !skeleton->rodata->reads_walks)
+		return r;
+	return set_for_cpus(skeleton->maps.walk_memories, first ? first->maps.walk_memories : NULL);
 }
 
 int sample_program_load(struct sample_program *program, const struct sample_settings *settings)
@@ -47,7 +68,7 @@ int sample_program_load(struct sample_program *program, const struct sample_sett
 	skeleton->rodata->n_terms = settings->n;
 	r = set_followed(skeleton, settings->follow);
 	if (r == 0)
-		r = CONTEXT_MAP_SET(skeleton, settings->contexts);
+		r = set_contexts(skeleton, settings);
 	if (r == 0)
 		r = set_memory(skeleton, settings);
 	if (r == 0)
@@ -76,6 +97,13 @@ void sample_program_note_read(const struct sample_program *program, uint32_t cpu
 
 	if (cpu < SAMPLE_CPUS_MAX)
 		__atomic_store_n(&n_read[cpu], n_read[cpu] + bytes, __ATOMIC_RELAXED);
+}
+
+void sample_program_forget_objects(const struct sample_program *program)
+{
+	uint32_t *epoch = &program->skeleton->bss->walk_epoch;
+
+	__atomic_store_n(epoch, *epoch + 1, __ATOMIC_RELAXED);
 }
 
 void sample_program_unload(struct sample_program *program)

@@ -2,6 +2,7 @@
 /* The BPF program of a sampling event (sample.bpf.c): the kernel drops samples before it copies. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,6 +19,7 @@ struct sample_settings {
 	size_t n;
 	const struct follow_program *follow;	/* if loaded: only those of processes in its set */
 	const struct context_program *contexts; /* if loaded: contexts are emitted; may be NULL */
+	bool has_walks;				/* with these: what interpreters execute as well */
 	const struct sample_program *first;	/* whose limits on parts are shared; NULL: none */
 	uint32_t stack_size;  /* bytes to read of a stack whose end is not known; 0: perf copies */
 	uint64_t stack_limit; /* the same of other stacks */
@@ -46,6 +48,9 @@ void sample_program_set_room(const struct sample_program *program, uint64_t byte
 
 /* That many bytes of those parts of a CPU have been read: there is room for new ones. */
 void sample_program_note_read(const struct sample_program *program, uint32_t cpu, uint64_t bytes);
+
+/* Objects that were emitted may be lost: all are emitted again. */
+void sample_program_forget_objects(const struct sample_program *program);
 
 /* How many samples the terms have dropped so far. */
 uint64_t sample_program_count_skipped(const struct sample_program *program);

@@ -10,6 +10,7 @@
 #include "common/wire/wire.h"
 #include "perf-source/bpf/followed-set.h"
 #include "perf-source/bpf/read-context.h"
+#include "perf-source/bpf/read-walk.h"
 #include "perf-source/bpf/sample-part.h"
 #include "perf-source/bpf/sample-terms.h"
 
@@ -35,7 +36,7 @@ const volatile uint32_t n_terms;
 const volatile bool follows; /* else all processes count */
 /* Bytes of a stack whose end is not known, and of any other. 0: perf copies stacks, not we. */
 const volatile uint64_t stack_size, stack_limit;
-const volatile bool reads_contexts;
+const volatile bool reads_contexts, reads_walks;
 
 uint64_t n_skipped;
 
@@ -44,6 +45,10 @@ uint64_t ring_bytes_max, n_read[SAMPLE_CPUS_MAX];
 
 struct followed_set followed SEC(".maps");
 struct context_places context_places SEC(".maps");
+struct walk_programs walk_programs SEC(".maps");
+struct walk_seen walk_seen SEC(".maps");
+
+uint32_t walk_epoch; /* becomes another one if something was lost */
 
 /* An event of ours of each CPU. */
 struct {
@@ -66,6 +71,14 @@ struct {
 	__type(key, uint32_t);
 	__type(value, struct reader);
 } readers SEC(".maps");
+
+/* Likewise. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct walk_memory);
+} walk_memories SEC(".maps");
 
 static __always_inline bool has_comm(const volatile struct sample_term *term)
 {
@@ -174,7 +187,7 @@ static __always_inline bool is_affordable(struct reader *reader, uint64_t *now)
 }
 
 /* Reads a stack part by part. */
-struct walk {
+struct deeper {
 	struct bpf_perf_event_data *context;
 	struct reader *reader;
 	uint64_t n_read; /* of this CPU */
@@ -197,32 +210,33 @@ static __always_inline bool put_part(struct bpf_perf_event_data *context, struct
 }
 
 /* The same for a part that counts against the share of the ring. */
-static __always_inline bool put_deeper(struct walk *walk, uint64_t size)
+static __always_inline bool put_deeper(struct deeper *deeper, uint64_t size)
 {
-	struct reader *reader = walk->reader;
+	struct reader *reader = deeper->reader;
 
-	if (!put_part(walk->context, reader, size)) {
-		walk->is_lost = true;
+	if (!put_part(deeper->context, reader, size)) {
+		deeper->is_lost = true;
 		return false;
 	}
-	reader->n_written += (RECORD_OVERHEAD + sizeof(reader->part) + size + WORD - 1) & -WORD;
+	reader->n_written +=
+		(SAMPLE_RECORD_OVERHEAD + sizeof(reader->part) + size + WORD - 1) & -WORD;
 	return true;
 }
 
-static __always_inline long put_cut(struct walk *walk, uint32_t cut)
+static __always_inline long put_cut(struct deeper *deeper, uint32_t cut)
 {
-	walk->reader->part.end = cut;
-	put_deeper(walk, 0);
+	deeper->reader->part.end = cut;
+	put_deeper(deeper, 0);
 	return 1;
 }
 
 /* Reads and emits the next part; 1: it was the last one. */
 static long read_part(uint32_t i, void *arg)
 {
-	struct walk *walk = arg;
-	struct reader *reader = walk->reader;
-	uint64_t address = reader->part.address, left = walk->end - address, begun;
-	uint64_t size = walk->step - (address & (PAGE - 1)); /* up to the end of a page */
+	struct deeper *deeper = arg;
+	struct reader *reader = deeper->reader;
+	uint64_t address = reader->part.address, left = deeper->end - address, begun;
+	uint64_t size = deeper->step - (address & (PAGE - 1)); /* up to the end of a page */
 
 	if (size > left)
 		size = left;
@@ -230,17 +244,17 @@ static long read_part(uint32_t i, void *arg)
 	if (size > SAMPLE_PART_MAX)
 		return 1;
 	if (!is_affordable(reader, &begun))
-		return put_cut(walk, WIRE_stack_cut_BUDGET);
-	if (reader->n_written - walk->n_read + size > ring_bytes_max)
-		return put_cut(walk, WIRE_stack_cut_ROOM);
+		return put_cut(deeper, WIRE_stack_cut_BUDGET);
+	if (reader->n_written - deeper->n_read + size > ring_bytes_max)
+		return put_cut(deeper, WIRE_stack_cut_ROOM);
 	if (bpf_probe_read_user(reader->bytes, size, (const void *)address)) {
-		if (walk->step == PAGE)
-			return put_cut(walk, WIRE_stack_cut_ABSENT);
-		walk->step = PAGE; /* one of its pages is absent: which one? */
+		if (deeper->step == PAGE)
+			return put_cut(deeper, WIRE_stack_cut_ABSENT);
+		deeper->step = PAGE; /* one of its pages is absent: which one? */
 		return 0;
 	}
-	reader->part.end = size == left ? walk->cut : 0;
-	if (!put_deeper(walk, size))
+	reader->part.end = size == left ? deeper->cut : 0;
+	if (!put_deeper(deeper, size))
 		return 1;
 	reader->part.address += size;
 	reader->window_ns += bpf_ktime_get_ns() - begun;
@@ -283,44 +297,44 @@ static __always_inline uint64_t read_bytes(struct reader *reader, uint64_t addre
 }
 
 /* Reads a stack on behind its first part. */
-static __always_inline void read_deeper(struct walk *walk, uint64_t address)
+static __always_inline void read_deeper(struct deeper *deeper, uint64_t address)
 {
 	uint32_t cpu = bpf_get_smp_processor_id();
 
 	if (cpu >= SAMPLE_CPUS_MAX)
 		return;
-	walk->n_read = n_read[cpu];
-	walk->reader->part.kind = SAMPLE_PART_DEEPER;
-	walk->reader->part.address = address;
-	bpf_loop(stack_limit / PAGE + PARTS_OF_NO_USE, read_part, walk, 0);
+	deeper->n_read = n_read[cpu];
+	deeper->reader->part.kind = SAMPLE_PART_DEEPER;
+	deeper->reader->part.address = address;
+	bpf_loop(stack_limit / PAGE + PARTS_OF_NO_USE, read_part, deeper, 0);
 }
 
 /* Of a stack whose end is not known, no more than perf would copy. False: a part is lost. */
 static __always_inline bool read_stack(struct bpf_perf_event_data *context,
 				       struct task_struct *task, struct reader *reader)
 {
-	struct walk walk = { context, reader, .cut = WIRE_stack_cut_END, .step = STEP };
+	struct deeper deeper = { context, reader, .cut = WIRE_stack_cut_END, .step = STEP };
 	uint64_t sp = reader->part.sp, end = end_of_stack(task, sp), size, n;
 
-	walk.end = end ? end : sp + stack_size;
-	if (walk.end - sp > stack_limit) {
-		walk.end = sp + stack_limit;
-		walk.cut = WIRE_stack_cut_LIMIT;
+	deeper.end = end ? end : sp + stack_size;
+	if (deeper.end - sp > stack_limit) {
+		deeper.end = sp + stack_limit;
+		deeper.cut = WIRE_stack_cut_LIMIT;
 	}
-	size = walk.end - sp < SAMPLE_PART_MAX ? walk.end - sp : SAMPLE_PART_MAX;
+	size = deeper.end - sp < SAMPLE_PART_MAX ? deeper.end - sp : SAMPLE_PART_MAX;
 	n = read_bytes(reader, sp, size);
 	reader->part.kind = SAMPLE_PART_STACK;
 	reader->part.address = sp;
 	reader->part.end = 0;
 	if (end && n < size)
 		reader->part.end = WIRE_stack_cut_ABSENT;
-	else if (end && walk.end < end && sp + n == walk.end)
+	else if (end && deeper.end < end && sp + n == deeper.end)
 		reader->part.end = WIRE_stack_cut_LIMIT;
 	if (!put_part(context, reader, n))
 		return false;
-	if (end && n == size && sp + n < walk.end)
-		read_deeper(&walk, sp + n);
-	return !walk.is_lost;
+	if (end && n == size && sp + n < deeper.end)
+		read_deeper(&deeper, sp + n);
+	return !deeper.is_lost;
 }
 
 /* False: it is lost. */
@@ -338,6 +352,46 @@ static __always_inline bool put_context(struct bpf_perf_event_data *context,
 	return put_part(context, reader, size);
 }
 
+static long read_element(uint32_t i, void *walk)
+{
+	return walk_read_element(walk, &walk_seen, &sample_parts);
+}
+
+/* Bytes of objects that the ring has room for. */
+static __always_inline uint64_t room_of(const struct reader *reader, uint32_t cpu)
+{
+	uint64_t used = cpu < SAMPLE_CPUS_MAX ? reader->n_written - n_read[cpu] : 0;
+
+	return used < ring_bytes_max ? ring_bytes_max - used : 0;
+}
+
+/* False: a part is lost. */
+static __always_inline bool put_walk(struct bpf_perf_event_data *context, struct task_struct *task,
+				     struct reader *reader)
+{
+	uint32_t pid = bpf_get_current_pid_tgid() >> PID_SHIFT, cpu = bpf_get_smp_processor_id();
+	struct walk walk = { .context = context, .bytes = reader->bytes, .pid = pid };
+	uint64_t begun;
+
+	walk.program = bpf_map_lookup_elem(&walk_programs, &pid);
+	walk.memory = bpf_map_lookup_elem(&walk_memories, &cpu);
+	if (!walk.program || !walk.memory || !walk_is_of(walk.program, task))
+		return true;
+	reader->part.kind = SAMPLE_PART_WALK;
+	reader->part.address = 0;
+	reader->part.end = 0;
+	if (!is_affordable(reader, &begun)) {
+		reader->part.end = WIRE_walk_end_BUDGET;
+		return put_part(context, reader, 0);
+	}
+	walk.thread = task->thread.fsbase;
+	walk.epoch = walk_epoch;
+	walk_run(&walk, read_element, reader->part.sp, room_of(reader, cpu));
+	reader->n_written += walk.memory->state.n_emitted;
+	reader->window_ns += bpf_ktime_get_ns() - begun;
+	return !walk.memory->state.is_lost && put_part(context, reader, walk.memory->state.used);
+}
+
 /* False: a part of the sample is lost, and the sample with it. */
 static __always_inline bool read_memory(struct bpf_perf_event_data *context)
 {
@@ -349,6 +403,8 @@ static __always_inline bool read_memory(struct bpf_perf_event_data *context)
 		return true;
 	reader->part.sp = user_stack_pointer(context, task);
 	if (reads_contexts && !put_context(context, task, reader))
+		return false;
+	if (reads_walks && !put_walk(context, task, reader))
 		return false;
 	return !stack_size || read_stack(context, task, reader);
 }

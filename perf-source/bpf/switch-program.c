@@ -10,7 +10,31 @@ enum {
 	VISITS_MAX = 2 * SWITCH_THREADS_MAX, /* a walk begins anew if its key was deleted */
 };
 
-int switch_program_init(struct switch_program *program, const struct context_program *contexts)
+static int set_contexts(struct switch_bpf *skeleton, const struct switch_program_settings *settings)
+{
+	const struct context_program *contexts = settings->contexts;
+	int r = CONTEXT_MAP_SET(skeleton, contexts, context_places);
+
+	skeleton->rodata->reads_contexts = contexts && context_program_is_loaded(contexts);
+	skeleton->rodata->reads_walks = skeleton->rodata->reads_contexts && settings->has_walks;
+	if (r == 0)
+		r = CONTEXT_MAP_SET(skeleton, contexts, walk_programs);
+	return r < 0 ? r : CONTEXT_MAP_SET(skeleton, contexts, walk_seen);
+}
+
+/* An item for each CPU. */
+static int set_memory(struct switch_bpf *skeleton)
+{
+	int n_cpus = libbpf_num_possible_cpus(), r;
+
+	if (!skeleton->rodata->reads_walks)
+		return 0;
+	r = n_cpus < 0 ? n_cpus : bpf_map__set_max_entries(skeleton->maps.emitted_walks, n_cpus);
+	return r < 0 ? r : bpf_map__set_max_entries(skeleton->maps.walk_memories, n_cpus);
+}
+
+int switch_program_init(struct switch_program *program,
+			const struct switch_program_settings *settings)
 {
 	int r;
 
@@ -21,7 +45,9 @@ int switch_program_init(struct switch_program *program, const struct context_pro
 	program->skeleton = switch_bpf__open();
 	if (!program->skeleton)
 		return -errno;
-	r = CONTEXT_MAP_SET(program->skeleton, contexts);
+	r = set_contexts(program->skeleton, settings);
+	if (r == 0)
+		r = set_memory(program->skeleton);
 	if (r == 0)
 		r = switch_bpf__load(program->skeleton);
 	if (r < 0)
@@ -46,6 +72,18 @@ int switch_program_set_output(struct switch_program *program, uint32_t cpu, int 
 	int r = set_item(program->skeleton->maps.stacks, cpu, stacks_event);
 
 	return r < 0 ? r : set_item(program->skeleton->maps.events, cpu, events_event);
+}
+
+int switch_program_set_parts_output(struct switch_program *program, uint32_t cpu, int event)
+{
+	return set_item(program->skeleton->maps.parts, cpu, event);
+}
+
+void switch_program_forget_objects(struct switch_program *program)
+{
+	uint32_t *epoch = &program->skeleton->bss->walk_epoch;
+
+	__atomic_store_n(epoch, *epoch + 1, __ATOMIC_RELAXED);
 }
 
 /* Attaches sched_switch last: a thread that is unknown there existed before. */

@@ -14,6 +14,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "perf-source/bpf/context-program.h"
@@ -25,18 +26,29 @@ struct switch_program {
 	struct switch_bpf *skeleton; /* NULL: not loaded */
 };
 
+struct switch_program_settings {
+	const struct context_program *contexts; /* if loaded: stacks have those of their threads */
+	bool has_walks; /* with these: what interpreters execute is emitted before a stack */
+};
+
 /*
- * Makes the maps and the programs; if `contexts` are loaded, stacks have those of their threads. 0
- * or -errno: -EPERM: it takes CAP_BPF and CAP_PERFMON; -ESRCH: the kernel has no type information;
- * -EINVAL, -EACCES: it rejects them; -EOPNOTSUPP: not in the initial PID namespace; -ENOSYS: built
- * without BPF.
+ * Makes the maps and the programs. 0 or -errno: -EPERM: it takes CAP_BPF and CAP_PERFMON; -ESRCH:
+ * the kernel has no type information; -EINVAL, -EACCES: it rejects them; -EOPNOTSUPP: not in the
+ * initial PID namespace; -ENOSYS: built without BPF.
  */
-int switch_program_init(struct switch_program *program, const struct context_program *contexts);
+int switch_program_init(struct switch_program *program,
+			const struct switch_program_settings *settings);
 void switch_program_deinit(struct switch_program *program);
 
 /* Sets the events of type BPF_OUTPUT for a CPU's stacks and other records. 0 or -errno. */
 int switch_program_set_output(struct switch_program *program, uint32_t cpu, int stacks_event,
 			      int events_event);
+
+/* The same for parts (sample-part.h). */
+int switch_program_set_parts_output(struct switch_program *program, uint32_t cpu, int event);
+
+/* Objects of interpreters that were emitted may be lost: all are emitted again. */
+void switch_program_forget_objects(struct switch_program *program);
 
 /* Attaches the programs; threads that exist already are known since `begun`. 0 or -errno. */
 int switch_program_start(struct switch_program *program, uint64_t begun, uint64_t threshold_ns);

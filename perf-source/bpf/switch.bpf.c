@@ -7,20 +7,25 @@
 
 #include "common/wire/wire.h"
 #include "perf-source/bpf/read-context.h"
+#include "perf-source/bpf/read-walk.h"
 #include "perf-source/bpf/switch-state.h"
 
 enum {
 	/* Of a task. With stacks of 32 KiB (KASAN), hardly any waker is recognized. */
 	KERNEL_STACK_SIZE = 16 * 1024,
+	SWITCH_WALK_ROOM = 256 * 1024, /* bytes of new objects that one wait may emit */
 };
 
 /* The kernel gives helpers that read tracing data only to programs under the GPL. */
 char gpl[] SEC("license") = "GPL";
 
 struct switch_settings settings;
-const volatile bool reads_contexts;
+const volatile bool reads_contexts, reads_walks;
 
 struct context_places context_places SEC(".maps");
+struct walk_programs walk_programs SEC(".maps");
+struct walk_seen walk_seen SEC(".maps");
+uint32_t walk_epoch; /* becomes another one if something was lost */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -34,7 +39,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
 	__type(key, uint32_t);
 	__type(value, int);
-} stacks SEC(".maps"), events SEC(".maps");
+} stacks SEC(".maps"), events SEC(".maps"), parts SEC(".maps");
 
 /* What is emitted with a stack; interrupts are off meanwhile. */
 struct emitted_stack {
@@ -106,6 +111,59 @@ static __always_inline void emit(void *ctx, const struct switch_thread *thread, 
 	bpf_perf_event_output(ctx, &events, BPF_F_CURRENT_CPU, &event, sizeof(event));
 }
 
+struct emitted_walk {
+	struct sample_part part;
+	char bytes[SAMPLE_PART_MAX];
+};
+
+/* An item for each CPU that may be there. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct emitted_walk);
+} emitted_walks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct walk_memory);
+} walk_memories SEC(".maps");
+
+static long read_element(uint32_t i, void *walk)
+{
+	return walk_read_element(walk, &walk_seen, &parts);
+}
+
+/* Emits what the thread's interpreter executes, in front of its stack. */
+static __always_inline void emit_walk(void *ctx, struct task_struct *task)
+{
+	uint32_t pid = task->tgid, cpu = bpf_get_smp_processor_id();
+	struct emitted_walk *emitted = bpf_map_lookup_elem(&emitted_walks, &cpu);
+	struct walk walk = { .context = ctx, .pid = pid, .epoch = walk_epoch };
+	uint64_t used;
+
+	walk.program = bpf_map_lookup_elem(&walk_programs, &pid);
+	walk.memory = bpf_map_lookup_elem(&walk_memories, &cpu);
+	if (!emitted || !walk.program || !walk.memory || !walk_is_of(walk.program, task))
+		return;
+	walk.bytes = emitted->bytes;
+	walk.thread = task->thread.fsbase;
+	emitted->part = (struct sample_part){
+		.sp = ((const struct pt_regs___kernel *)bpf_task_pt_regs(task))->sp,
+		.kind = SAMPLE_PART_WALK,
+	};
+	walk_run(&walk, read_element, emitted->part.sp, SWITCH_WALK_ROOM);
+	used = walk.memory->state.used;
+	barrier_var(used);
+	if (walk.memory->state.is_lost || used > SAMPLE_PART_MAX)
+		return;
+	emitted->part.size = used;
+	bpf_perf_event_output(ctx, &parts, BPF_F_CURRENT_CPU, emitted,
+			      sizeof(emitted->part) + used);
+}
+
 /* Emits the current stack, and the context of its thread. */
 static __always_inline void emit_stack(void *ctx, uint64_t woken_ns, uint64_t flags)
 {
@@ -116,6 +174,8 @@ static __always_inline void emit_stack(void *ctx, uint64_t woken_ns, uint64_t fl
 
 	if (!emitted)
 		return;
+	if (reads_walks && task->mm)
+		emit_walk(ctx, task);
 	emitted->stack = (struct switch_stack){ .woken_ns = woken_ns, .flags = flags };
 	if (reads_contexts && task->mm)
 		emitted->stack.context_state =

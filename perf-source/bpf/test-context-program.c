@@ -20,6 +20,7 @@
 
 static struct context_program program;
 static const struct context_place place = { .kind = CONTEXT_PLACE_STATIC, .offset = -8 };
+static const struct walk_program walk = { .lists = { { .window = 8 } } };
 
 /* Starts a child that waits for a byte, and then executes this program, which waits for the next.
  */
@@ -47,6 +48,7 @@ static void wait_until_forgotten(pid_t pid)
 {
 	while (context_program_set(&program, pid, &place) != -ENOENT)
 		sched_yield();
+	assert_int_equal(context_program_set_walk(&program, pid, &walk), -ENOENT);
 }
 
 static void test_an_exec_forgets_the_place(void **state)
@@ -57,6 +59,7 @@ static void test_an_exec_forgets_the_place(void **state)
 	assert_int_equal(context_program_set(&program, pid, &place), -ENOENT);
 	assert_int_equal(context_program_expect(&program, pid), 0);
 	assert_int_equal(context_program_set(&program, pid, &place), 0);
+	assert_int_equal(context_program_set_walk(&program, pid, &walk), 0);
 	assert_int_equal(context_program_expect(&program, pid), 0); /* keeps it */
 	assert_int_equal(write(end, "x", 1), 1);
 	wait_until_forgotten(pid);
@@ -73,6 +76,21 @@ static void test_an_end_forgets_the_place(void **state)
 	close(end);
 	waitpid(pid, &status, 0);
 	wait_until_forgotten(pid);
+}
+
+static void test_a_child_has_the_walk_program_and_no_place(void **state)
+{
+	int end, status;
+	pid_t pid;
+
+	assert_int_equal(context_program_expect(&program, getpid()), 0);
+	pid = start_child(&end);
+	assert_int_equal(context_program_set_walk(&program, pid, &walk), 0);
+	assert_int_equal(context_program_set(&program, pid, &place), -ENOENT);
+	close(end);
+	waitpid(pid, &status, 0);
+	while (context_program_set_walk(&program, pid, &walk) != -ENOENT)
+		sched_yield();
 }
 
 static void test_a_named_mapping_is_reported(void **state)
@@ -118,6 +136,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_an_exec_forgets_the_place),
 		cmocka_unit_test(test_an_end_forgets_the_place),
+		cmocka_unit_test(test_a_child_has_the_walk_program_and_no_place),
 		cmocka_unit_test(test_a_named_mapping_is_reported),
 	};
 

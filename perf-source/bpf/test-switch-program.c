@@ -133,7 +133,7 @@ static void test_nothing_changes_once_stopped(void **state)
 
 static int start(void **state)
 {
-	int r = switch_program_init(&program, NULL);
+	int r = switch_program_init(&program, &(struct switch_program_settings){ 0 });
 
 	if (r == 0)
 		return switch_program_start(&program, clock_now(CLOCK_MONOTONIC), THRESHOLD_NS);

@@ -74,48 +74,42 @@ static int read_context_at(uint64_t address, struct context_answer *answer)
 }
 
 /* The first of the mappings that holds a context counts. */
-static int read_context(const struct context_addresses *addresses, struct context_answer *answer)
+static int read_context(const struct context_hints *hints, struct context_answer *answer)
 {
 	int r = -ENOENT;
 
-	for (size_t i = 0; i < addresses->n && r == -ENOENT; i++)
-		r = read_context_at(addresses->list[i], answer);
+	for (size_t i = 0; i < hints->n && r == -ENOENT; i++)
+		r = read_context_at(hints->addresses[i], answer);
 	return r;
 }
 
-/* Takes image->fd over. */
-static bool find_in_image(const struct context_image *image, struct context_place *ret)
+/* Looks into a file, which image->fd gives over. */
+static void look_into(const struct context_image *image, const struct context_hints *hints,
+		      struct context_answer *answer)
 {
+	struct loaded_image loaded = { .memory = MEMORY_FD };
 	struct elf_image elf;
 	uint64_t address;
-	bool is_found;
 
 	if (elf_image_open_descriptor(image->fd, 0, &elf) != ELF_IMAGE_OK)
-		return false;
-	is_found = elf_image_address(&elf, image->offset, &address) &&
-		   tls_variable_find(&elf, image->start - address, MEMORY_FD, "otel_thread_ctx_v1",
-				     ret) == 0;
-	elf_image_close(&elf);
-	return is_found;
-}
-
-static struct context_place find_place(const struct context_image *images, size_t n)
-{
-	struct context_place place = { 0 };
-
-	for (size_t i = 0; i < n; i++) {
-		struct context_image image = images[i];
-
-		image.fd = FIRST_IMAGE_FD + i;
-		if (find_in_image(&image, &place))
-			return place;
+		return;
+	if (elf_image_address(&elf, image->offset, &address)) {
+		loaded.elf = &elf;
+		loaded.bias = image->start - address;
+		if (answer->published && answer->place.kind == CONTEXT_PLACE_UNKNOWN &&
+		    tls_variable_find(&elf, loaded.bias, MEMORY_FD, "otel_thread_ctx_v1",
+				      &answer->place))
+			answer->place = (struct context_place){ 0 };
+		if (hints->may_have_runtime && !answer->runtime.kind[0] &&
+		    cpython_find(&loaded, &answer->runtime))
+			answer->runtime.image = image->image;
 	}
-	return (struct context_place){ 0 };
+	elf_image_close(&elf);
 }
 
 /* Runs in the helper. `answer->error` is set last. */
-static void run(pid_t parent, const struct context_addresses *addresses,
-		const struct context_image *images, size_t n, struct context_answer *answer)
+static void run(pid_t parent, const struct context_hints *hints, const struct context_image *images,
+		size_t n, struct context_answer *answer)
 {
 	int r;
 
@@ -123,15 +117,20 @@ static void run(pid_t parent, const struct context_addresses *addresses,
 	prctl(PR_SET_PDEATHSIG, SIGKILL); /* it may wait in its target's memory for ever */
 	if (getppid() != parent || !helper_process_confine_reader(SCMP_SYS(clock_nanosleep)))
 		return;
-	r = read_context(addresses, answer);
-	if (r == 0)
-		answer->place = find_place(images, n);
+	r = read_context(hints, answer);
+	for (size_t i = 0; i < n; i++) {
+		struct context_image image = images[i];
+
+		image.fd = FIRST_IMAGE_FD + i;
+		if (r == 0 || hints->may_have_runtime)
+			look_into(&image, hints, answer);
+	}
 	answer->error = r;
 }
 
 int context_reader_begin(struct context_reader *reader, int memory,
-			 const struct context_addresses *addresses,
-			 const struct context_image *images, size_t n_images)
+			 const struct context_hints *hints, const struct context_image *images,
+			 size_t n_images)
 {
 	int fds[1 + CONTEXT_READER_IMAGES_MAX] = { memory };
 	pid_t parent = getpid();
@@ -159,7 +158,7 @@ int context_reader_begin(struct context_reader *reader, int memory,
 	}
 	if (reader->pid == 0) {
 		if (helper_process_begin("context-reader", fds, 1 + n_images))
-			run(parent, addresses, images, n_images, reader->answer);
+			run(parent, hints, images, n_images, reader->answer);
 		_exit(0);
 	}
 	return 0;

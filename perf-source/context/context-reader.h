@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Reads what a process publishes (OTEP 4719), and finds where its threads have their context (OTEP
- * 4947), in a helper without rights: it has the process's memory and files, as descriptors, and
- * nothing else. Memory can make a reader wait for ever, and files can be anything.
+ * Reads what a process publishes (OTEP 4719), finds where its threads have their context (OTEP
+ * 4947), and its interpreter (runtime.h), in a helper without rights: it has the process's memory
+ * and files, as descriptors, and nothing else. Memory can make a reader wait for ever, and files
+ * can be anything.
  */
 #pragma once
 
@@ -11,6 +12,7 @@
 
 #include "common/wire/wire.h"
 #include "perf-source/bpf/context-place.h"
+#include "perf-source/context/runtime.h"
 
 enum {
 	CONTEXT_READER_IMAGES_MAX = 255, /* of a process */
@@ -18,23 +20,26 @@ enum {
 	CONTEXT_ADDRESSES_MAX = 4,
 };
 
-/* Where a context may be: mappings with its name. */
-struct context_addresses {
-	uint64_t list[CONTEXT_ADDRESSES_MAX];
+/* What is known of a process: mappings with the name of a context, and files. */
+struct context_hints {
+	uint64_t addresses[CONTEXT_ADDRESSES_MAX];
 	size_t n;
+	bool may_have_runtime; /* it maps a file that may hold an interpreter */
 };
 
 /* A file that the process has mapped: `start` is the address of `offset` in it. */
 struct context_image {
 	int fd; /* borrowed */
 	uint64_t start, offset;
+	uint64_t image; /* its number */
 };
 
 /* What the helper has found. */
 struct context_answer {
-	int error; /* 0; -ENOENT: nothing is published there; -EAGAIN: it is being changed */
+	int error; /* of the context: 0; -ENOENT: none is published; -EAGAIN: it is being changed */
 	uint64_t published;
 	struct context_place place; /* CONTEXT_PLACE_UNKNOWN: threads have none */
+	struct runtime runtime;	    /* kind "": none is known */
 	uint32_t payload_size;
 	char payload[WIRE_PROCESS_CONTEXT_MAX];
 };
@@ -51,8 +56,8 @@ struct context_reader {
  * with no helper.
  */
 int context_reader_begin(struct context_reader *reader, int memory,
-			 const struct context_addresses *addresses,
-			 const struct context_image *images, size_t n_images);
+			 const struct context_hints *hints, const struct context_image *images,
+			 size_t n_images);
 
 /*
  * Whether the helper is done: 0, and reader->answer is settled until context_reader_end(). -EAGAIN:

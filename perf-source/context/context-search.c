@@ -62,24 +62,26 @@ static bool is_context(const char *path)
 	return false;
 }
 
-/* Finds the mappings of a process that have the name of a context. */
-static void look_at(struct context_search *search, uint32_t pid, struct context_addresses *ret)
+/* Finds the mappings of a process that have the name of a context, or of an interpreter. */
+static void look_at(struct context_search *search, uint32_t pid, struct context_hints *ret)
 {
 	_cleanup_(proc_maps_deinit) struct proc_maps maps = { 0 };
 	struct proc_view *proc = &search->processes->proc;
 
-	ret->n = 0;
+	*ret = (struct context_hints){ 0 };
 	if (!proc->shows(pid) || (search->is_wanted && !search->is_wanted(pid, search->arg)) ||
 	    proc->read_maps(proc, pid, MAPS_ALL, &maps) < 0)
 		return;
-	for (size_t i = 0; i < maps.n && ret->n < CONTEXT_ADDRESSES_MAX; i++)
-		if (is_context(maps.list[i].path))
-			ret->list[ret->n++] = maps.list[i].start;
+	for (size_t i = 0; i < maps.n && ret->n < CONTEXT_ADDRESSES_MAX; i++) {
+		if (search->wanted & CONTEXTS_RUNTIMES)
+			ret->may_have_runtime |= runtime_may_be_in(maps.list[i].path);
+		if (search->wanted & CONTEXTS_PUBLISHED && is_context(maps.list[i].path))
+			ret->addresses[ret->n++] = maps.list[i].start;
+	}
 }
 
 int context_search_go_on(struct context_search *search,
-			 int (*found)(uint32_t pid, const struct context_addresses *addresses,
-				      void *arg),
+			 int (*found)(uint32_t pid, const struct context_hints *hints, void *arg),
 			 void *arg)
 {
 	uint64_t began = clock_now(CLOCK_MONOTONIC), now = began;
@@ -91,11 +93,13 @@ int context_search_go_on(struct context_search *search,
 	while (r >= 0 && search->young.n + search->all.n && now - began < LOOK_NS) {
 		struct pid_list *list = search->young.n ? &search->young : &search->all;
 		uint32_t pid = list->pids[--list->n];
-		struct context_addresses addresses;
+		struct context_hints hints;
 
-		look_at(search, pid, &addresses);
-		if (addresses.n)
-			r = found(pid, &addresses, arg);
+		look_at(search, pid, &hints);
+		/* Later ones are known by their mappings. */
+		hints.may_have_runtime &= context_search_is_first(search);
+		if (hints.n || hints.may_have_runtime)
+			r = found(pid, &hints, arg);
 		now = clock_now(CLOCK_MONOTONIC);
 	}
 	search->has_begun |= !search->all.n;

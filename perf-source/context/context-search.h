@@ -9,11 +9,17 @@
 #include "common/source/processes.h"
 #include "perf-source/context/context-reader.h"
 
+enum contexts_wanted {
+	CONTEXTS_PUBLISHED = 1,
+	CONTEXTS_RUNTIMES = 2,
+};
+
 struct context_search {
 	struct processes *processes;		    /* borrowed */
 	bool (*is_wanted)(uint32_t pid, void *arg); /* whether the recording is of a process */
 	void *arg;
-	bool is_once; /* others report new ones */
+	uint32_t wanted; /* enum contexts_wanted */
+	bool is_once;	 /* others report new ones */
 	struct pid_list {
 		uint32_t *pids; /* whose maps are to be searched, from the end on */
 		size_t n, n_allocated;
@@ -29,8 +35,7 @@ void context_search_deinit(struct context_search *search);
  * returns < 0. 0, -ENOMEM or what `found` returned.
  */
 int context_search_go_on(struct context_search *search,
-			 int (*found)(uint32_t pid, const struct context_addresses *addresses,
-				      void *arg),
+			 int (*found)(uint32_t pid, const struct context_hints *hints, void *arg),
 			 void *arg);
 
 /* Whether the first search is under way. */

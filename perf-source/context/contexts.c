@@ -13,8 +13,8 @@
 #include "perf-source/context/contexts.h"
 
 void contexts_init(struct contexts *contexts, struct stage *stage, struct processes *processes,
-		   struct context_program *program, bool (*is_wanted)(uint32_t pid, void *arg),
-		   void *arg)
+		   struct context_program *program, uint32_t wanted,
+		   bool (*is_wanted)(uint32_t pid, void *arg), void *arg)
 {
 	*contexts = (struct contexts){
 		.stage = stage,
@@ -24,10 +24,13 @@ void contexts_init(struct contexts *contexts, struct stage *stage, struct proces
 			.processes = processes,
 			.is_wanted = is_wanted,
 			.arg = arg,
-			.is_once = context_program_is_loaded(program) && program->watches,
+			.wanted = wanted,
+			.is_once = wanted == CONTEXTS_RUNTIMES ||
+				   (context_program_is_loaded(program) && program->watches),
 		},
 	};
 	pair_map_init(&contexts->published, CONTEXTS_WAITING_MAX);
+	pair_map_init(&contexts->runtimes, CONTEXTS_WAITING_MAX);
 	pair_map_init(&contexts->read_at, CONTEXTS_WAITING_MAX);
 }
 
@@ -42,12 +45,23 @@ void contexts_deinit(struct contexts *contexts)
 	for (size_t i = 0; i < CONTEXTS_HELPERS_MAX; i++)
 		end_helper(contexts, &contexts->helpers[i]);
 	pair_map_deinit(&contexts->published);
+	pair_map_deinit(&contexts->runtimes);
 	pair_map_deinit(&contexts->read_at);
 	context_search_deinit(&contexts->search);
 	free(contexts->waiting);
 }
 
-/* Only the last address of a process counts. 0 or -ENOMEM. */
+/* Adds what is newly known of a process. Only the last addresses count. */
+static void merge(struct context_hints *hints, const struct context_hints *newer)
+{
+	bool may_have_runtime = hints->may_have_runtime || newer->may_have_runtime;
+
+	if (newer->n)
+		*hints = *newer;
+	hints->may_have_runtime = may_have_runtime;
+}
+
+/* 0 or -ENOMEM. */
 static int add(struct contexts *contexts, struct context_job job)
 {
 	int r;
@@ -55,7 +69,7 @@ static int add(struct contexts *contexts, struct context_job job)
 	for (size_t i = 0; i < contexts->n_waiting; i++) {
 		if (contexts->waiting[i].pid != job.pid)
 			continue;
-		contexts->waiting[i] = job;
+		merge(&contexts->waiting[i].hints, &job.hints);
 		return 0;
 	}
 	if (contexts->n_waiting == CONTEXTS_WAITING_MAX) {
@@ -69,27 +83,36 @@ static int add(struct contexts *contexts, struct context_job job)
 	return r;
 }
 
-static int add_found(uint32_t pid, const struct context_addresses *addresses, void *arg)
+static int add_found(uint32_t pid, const struct context_hints *hints, void *arg)
 {
-	return add(arg, (struct context_job){ .pid = pid,
-					      .addresses = *addresses,
-					      .added = clock_now(CLOCK_MONOTONIC) });
+	return add(arg, (struct context_job){
+				.pid = pid, .hints = *hints, .added = clock_now(CLOCK_MONOTONIC) });
+}
+
+int contexts_note_mapping(struct contexts *contexts, uint32_t pid, const char *path)
+{
+	static const struct context_hints hints = { .may_have_runtime = true };
+
+	return contexts->search.wanted & CONTEXTS_RUNTIMES && runtime_may_be_in(path)
+		       ? add_found(pid, &hints, contexts)
+		       : 0;
 }
 
 /* Adds processes that have published something since. 0 or -ENOMEM. */
 static int take_named(struct contexts *contexts)
 {
-	struct context_addresses addresses = { .n = 1 };
+	struct context_hints hints = { .n = 1 };
 	uint32_t pid;
 	int r = 0;
 
-	if (!context_program_is_loaded(contexts->program))
+	if (!context_program_is_loaded(contexts->program) ||
+	    !(contexts->search.wanted & CONTEXTS_PUBLISHED))
 		return 0;
 	for (size_t i = 0; i < CONTEXTS_TAKEN_MAX && r == 0; i++) {
-		if (!context_program_take(contexts->program, &pid, &addresses.list[0]))
+		if (!context_program_take(contexts->program, &pid, &hints.addresses[0]))
 			break;
 		if (contexts->search.is_wanted(pid, contexts->search.arg))
-			r = add_found(pid, &addresses, contexts);
+			r = add_found(pid, &hints, contexts);
 	}
 	return r;
 }
@@ -116,7 +139,8 @@ static int find_images(const struct contexts *contexts, const struct context_job
 			continue;
 		if (n == CONTEXT_READER_IMAGES_MAX)
 			break;
-		images[n++] = (struct context_image){ fd, mapping->start, mapping->offset };
+		images[n++] = (struct context_image){ fd, mapping->start, mapping->offset,
+						      mapping->image };
 	}
 	return n;
 }
@@ -189,8 +213,7 @@ static int begin(struct contexts *contexts, struct context_job *job, uint64_t ti
 	if (context_program_is_loaded(contexts->program) &&
 	    context_program_expect(contexts->program, job->pid) < 0)
 		contexts->n_refused++;
-	if (memory < 0 ||
-	    context_reader_begin(&job->reader, memory, &job->addresses, images, n) < 0) {
+	if (memory < 0 || context_reader_begin(&job->reader, memory, &job->hints, images, n) < 0) {
 		contexts->n_refused++;
 		return 0;
 	}
@@ -256,29 +279,70 @@ static int emit(struct contexts *contexts, const struct context_job *job, uint64
 	return r < 0 ? r : wire_writer_flush(&contexts->stage->writer);
 }
 
-/* Takes what a helper has found, if the process is still the one that it was. 0 or -errno. */
-static int take_answer(struct contexts *contexts, const struct context_job *job, uint64_t time)
+static int take_context(struct contexts *contexts, const struct context_job *job, uint64_t time)
 {
 	const struct context_answer *answer = job->reader.answer;
-	struct proc_view *proc = &contexts->processes->proc;
-	uint64_t upid;
 	int r;
 
+	if (!job->hints.n)
+		return 0;
 	if (answer->error || answer->payload_size > sizeof(answer->payload)) {
 		++*counters_get(&contexts->stage->counters, "process-contexts", "not-readable");
 		return 0;
 	}
-	if (proc->is_changing && proc->is_changing(job->pid, proc->arg))
-		return 0;
-	r = processes_of_sample(contexts->processes, job->pid, 0, time, &upid);
-	if (r < 0 || upid != job->upid)
-		return r;
 	r = emit(contexts, job, time);
 	/* If a later look does not find the variable, it has not moved. */
 	if (r == 0 && answer->place.kind != CONTEXT_PLACE_UNKNOWN &&
 	    context_program_is_loaded(contexts->program))
 		context_program_set(contexts->program, job->pid, &answer->place);
 	return r;
+}
+
+static struct wire_string text_of(const char *text, size_t size)
+{
+	return (struct wire_string){ text, strnlen(text, size) };
+}
+
+/* Emits a runtime before any sample can refer to it, and sets its walk program. 0 or -errno. */
+static int take_runtime(struct contexts *contexts, const struct context_job *job, uint64_t time)
+{
+	const struct runtime *runtime = &job->reader.answer->runtime;
+	const struct wire_runtime out = {
+		.process = job->upid,
+		.time = time,
+		.image = runtime->image,
+		.kind = text_of(runtime->kind, sizeof(runtime->kind)),
+		.version = text_of(runtime->version, sizeof(runtime->version)),
+		.layout = text_of(runtime->layout, sizeof(runtime->layout)),
+	};
+	int r;
+
+	if (!out.kind.size || pair_map_find(&contexts->runtimes, job->upid, 0) ||
+	    !walk_program_is_valid(&runtime->walk))
+		return 0;
+	set(&contexts->runtimes, job->upid, runtime->image);
+	r = stage_put(contexts->stage, WIRE_RECORD_runtime, &out);
+	if (r == 0)
+		r = wire_writer_flush(&contexts->stage->writer);
+	if (r == 0 && context_program_is_loaded(contexts->program))
+		context_program_set_walk(contexts->program, job->pid, &runtime->walk);
+	return r;
+}
+
+/* Takes what a helper has found, if the process is still the one that it was. 0 or -errno. */
+static int take_answer(struct contexts *contexts, const struct context_job *job, uint64_t time)
+{
+	struct proc_view *proc = &contexts->processes->proc;
+	uint64_t upid;
+	int r;
+
+	if (proc->is_changing && proc->is_changing(job->pid, proc->arg))
+		return 0;
+	r = processes_of_sample(contexts->processes, job->pid, 0, time, &upid);
+	if (r < 0 || upid != job->upid)
+		return r;
+	r = take_context(contexts, job, time);
+	return r < 0 ? r : take_runtime(contexts, job, time);
 }
 
 /* A process that made its helper wait is not looked at again. */

@@ -3,6 +3,7 @@
  * The contexts of processes: finds who publishes one, has it read by helpers, emits it, and says
  * where the process's threads have theirs. A BPF program reports processes that publish something;
  * those that did so before are found by their maps, as all are where that program cannot run.
+ * Helpers also find interpreters in processes that map one.
  */
 #pragma once
 
@@ -27,7 +28,7 @@ enum {
 struct context_job {
 	uint32_t pid;
 	uint64_t upid; /* its incarnation when the helper began */
-	struct context_addresses addresses;
+	struct context_hints hints;
 	uint64_t added, begun; /* CLOCK_MONOTONIC */
 	struct context_reader reader;
 };
@@ -41,17 +42,21 @@ struct contexts {
 	struct context_job *waiting;
 	size_t n_waiting, n_waiting_allocated;
 	struct pair_map published; /* (upid, 0) → when the context that was emitted was published */
-	struct pair_map read_at;   /* (upid, 0) → when it was last read; CLOCK_MONOTONIC */
-	uint64_t begin_at;	   /* no helper is started before it; CLOCK_MONOTONIC */
+	struct pair_map runtimes; /* (upid, 0) → the image of the runtime that was emitted */
+	struct pair_map read_at;  /* (upid, 0) → when it was last read; CLOCK_MONOTONIC */
+	uint64_t begin_at;	  /* no helper is started before it; CLOCK_MONOTONIC */
 	size_t n_stuck;
 	uint64_t n_refused;
 };
 
-/* `is_wanted`: whether the recording is of a process. */
+/* `wanted`: enum contexts_wanted; `is_wanted`: whether the recording is of a process. */
 void contexts_init(struct contexts *contexts, struct stage *stage, struct processes *processes,
-		   struct context_program *program, bool (*is_wanted)(uint32_t pid, void *arg),
-		   void *arg);
+		   struct context_program *program, uint32_t wanted,
+		   bool (*is_wanted)(uint32_t pid, void *arg), void *arg);
 void contexts_deinit(struct contexts *contexts);
+
+/* To be called for a mapping of a file with code: it may hold an interpreter. 0 or -ENOMEM. */
+int contexts_note_mapping(struct contexts *contexts, uint32_t pid, const char *path);
 
 /* To be called regularly; `time` is that of the stream. 0 or -errno: of the output, or of memory.
  */

@@ -63,12 +63,11 @@ static void find_program(struct proc_maps *maps, struct context_image *ret)
 static int read_published(const struct context_image *images, size_t n)
 {
 	_cleanup_fd_ int memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
-	const struct context_addresses addresses = { { (uintptr_t) "none", (uintptr_t)&header },
-						     2 };
+	const struct context_hints hints = { { (uintptr_t) "none", (uintptr_t)&header }, 2 };
 	int r;
 
 	assert_true(memory >= 0);
-	assert_int_equal(context_reader_begin(&reader, memory, &addresses, images, n), 0);
+	assert_int_equal(context_reader_begin(&reader, memory, &hints, images, n), 0);
 	while ((r = context_reader_look(&reader)) == -EAGAIN)
 		;
 	return r;

@@ -177,18 +177,16 @@ static int take_switch(struct off_cpu *off_cpu, const struct perf_event_header *
 					 : take_wait(off_cpu, thread, &event);
 }
 
-/* The context behind the data of a stack. */
-static struct sample_context context_of(const struct perf_record_sample *sample,
-					const struct switch_stack *data)
+/* Adds the context behind the data of a stack. */
+static void add_context(const struct perf_record_sample *sample, const struct switch_stack *data,
+			struct sample_context *context)
 {
 	if (sample->data_size < sizeof(*data) ||
 	    data->context_size > sample->data_size - sizeof(*data))
-		return (struct sample_context){ 0 };
-	return (struct sample_context){
-		.bytes = sample->data + sizeof(*data),
-		.size = data->context_size,
-		.state = data->context_state,
-	};
+		return;
+	context->bytes = sample->data + sizeof(*data);
+	context->size = data->context_size;
+	context->state = data->context_state;
 }
 
 /* The data that follow a stack show whether it is of a thread switched out, or of a waker. */
@@ -200,7 +198,7 @@ static int take_stack(struct off_cpu *off_cpu, uint32_t number,
 
 	if (sample->data_size >= sizeof(data))
 		memcpy(&data, sample->data, sizeof(data));
-	context = context_of(sample, &data);
+	add_context(sample, &data, &context);
 	switch_events_trim_stack(data.woken_ns ? &off_cpu->waking : &off_cpu->leaving, &stack);
 	if (data.woken_ns)
 		return off_cpu_put_wakeup(off_cpu, &stack, context, data.woken_ns, data.flags);

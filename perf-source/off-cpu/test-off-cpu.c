@@ -100,11 +100,14 @@ static void take_stack(uint32_t tid, char content)
 	};
 
 	memset(stack_bytes, content, STACK_SIZE);
-	assert_int_equal(
-		off_cpu.backend->take_stack(&off_cpu, WAITS_GOING, &sample,
-					    (struct sample_context){ stack_bytes, CONTEXT_SIZE,
-								     WIRE_context_state_READ }),
-		0);
+	assert_int_equal(off_cpu.backend->take_stack(
+				 &off_cpu, WAITS_GOING, &sample,
+				 (struct sample_context){ .bytes = stack_bytes,
+							  .size = CONTEXT_SIZE,
+							  .state = WIRE_context_state_READ,
+							  .walk = stack_bytes,
+							  .walk_size = CONTEXT_SIZE }),
+			 0);
 }
 
 /* Releases the rings, whose records the kernel then overwrites. */
@@ -151,6 +154,8 @@ static void expect_wait(uint64_t time, uint64_t weight, uint32_t flags, char con
 	assert_int_equal(view.sample.context_state, WIRE_context_state_READ);
 	assert_int_equal(view.sample.thread_context.size, CONTEXT_SIZE);
 	assert_memory_equal(view.sample.thread_context.data, view.sample.stack.data, CONTEXT_SIZE);
+	assert_int_equal(view.sample.walk.size, CONTEXT_SIZE);
+	assert_memory_equal(view.sample.walk.data, view.sample.stack.data, CONTEXT_SIZE);
 }
 
 static void expect_sum(uint32_t end, uint64_t weight)
@@ -211,7 +216,7 @@ static void test_a_stack_outlives_its_ring_space(void **state)
 	give_back();
 	come(TID, 7000);
 	expect_wait(7000, 1000, 0, 'b');
-	assert_int_equal(off_cpu.kept_bytes, STACK_SIZE + CONTEXT_SIZE);
+	assert_int_equal(off_cpu.kept_bytes, STACK_SIZE + 2 * CONTEXT_SIZE);
 }
 
 static void test_existing_threads_are_counted_from_the_start(void **state)

@@ -259,7 +259,7 @@ static void keep_stack(struct off_cpu *off_cpu, struct off_cpu_thread *thread)
 {
 	struct perf_record_sample *stack = &thread->stack;
 	size_t size = (stack->n_chain + stack->n_registers) * sizeof(uint64_t) + stack->stack_size +
-		      thread->context.size;
+		      thread->context.size + thread->context.walk_size;
 	char *at;
 
 	if (size > thread->memory_size) {
@@ -279,6 +279,7 @@ static void keep_stack(struct off_cpu *off_cpu, struct off_cpu_thread *thread)
 	stack->registers = move(&at, stack->registers, stack->n_registers * sizeof(uint64_t));
 	stack->stack = move(&at, stack->stack, stack->stack_size);
 	thread->context.bytes = move(&at, thread->context.bytes, thread->context.size);
+	thread->context.walk = move(&at, thread->context.walk, thread->context.walk_size);
 }
 
 void off_cpu_keep(struct off_cpu *off_cpu)

@@ -233,7 +233,7 @@ int event_set_add_parts(struct event_set *event_set, size_t cpu)
 
 	if (event_set->setup.has_sample_parts)
 		r = add_to_ring(event_set, of_samples, cpu, event_open_sample_parts);
-	if (r == 0 && event_set->setup.waits_program_fd >= 0)
+	if (r == 0 && event_set->setup.has_wait_parts)
 		r = add_to_ring(event_set, of_waits, cpu, event_open_sample_parts);
 	return r;
 }

@@ -57,6 +57,12 @@ struct event_set {
 	uint32_t opening; /* number of the sampled event opened last */
 };
 
+static inline bool recorded_event_is_of_parts(const struct recorded_event *event)
+{
+	return (event->kind == RING_SAMPLES && event->number == SAMPLE_PARTS) ||
+	       (event->kind == RING_WAITS && event->number == WAITS_PARTS);
+}
+
 /* Finds the CPUs; `setup` and the sizes of rings have been filled in. 0 or -errno. */
 int event_set_init(struct event_set *event_set);
 

@@ -26,6 +26,7 @@ struct event_setup {
 	int waits_program_fd;	 /* of waits that are sampled; borrowed, -1: none */
 	bool has_switch_program; /* switches are paired in the kernel (switch-program.h) */
 	bool has_sample_parts;	 /* a BPF program emits contexts and stacks (sample-parts.h) */
+	bool has_wait_parts;	 /* the same of waits */
 	bool enable_on_exec;
 	bool inherit;
 

@@ -13,7 +13,7 @@ void sample_parts_deinit(struct sample_parts *parts)
 
 void sample_parts_clear(struct sample_parts *parts, struct ring *ring)
 {
-	parts->context = parts->stack = NULL;
+	parts->context = parts->walk = parts->stack = NULL;
 	parts->n = 0;
 	parts->tid = parts->cut = 0;
 	ring->held = RING_NOTHING_HELD;
@@ -29,20 +29,15 @@ static void begin(struct sample_parts *parts, struct ring *ring,
 	parts->sp = part->sp;
 }
 
-/* Whether a part is of the same sample as the part before it. */
+/* Whether a part is of the same sample as the part before it: they come in order of their kinds. */
 static bool goes_on(const struct sample_parts *parts, const struct perf_record_raw *record,
 		    const struct sample_part *part)
 {
 	if (parts->tid != record->tid || parts->sp != part->sp || parts->cut)
 		return false;
-	switch (part->kind) {
-	case SAMPLE_PART_STACK:
-		return parts->context && !parts->stack;
-	case SAMPLE_PART_DEEPER:
+	if (part->kind == SAMPLE_PART_DEEPER)
 		return parts->stack && parts->end == part->address;
-	default:
-		return false;
-	}
+	return part->kind > parts->last;
 }
 
 static int add_deeper(struct sample_parts *parts, const struct sample_part *part)
@@ -56,34 +51,57 @@ static int add_deeper(struct sample_parts *parts, const struct sample_part *part
 	return r;
 }
 
-int sample_parts_take(struct sample_parts *parts, struct ring *ring,
-		      const struct perf_record_raw *record)
+/* Adds a part of the same sample as those before it. */
+static int add(struct sample_parts *parts, const struct sample_part *part)
 {
-	const struct sample_part *part = (const void *)record->data;
-
-	if (!perf_record_raw_has(record, 0, sizeof(*part)) ||
-	    !perf_record_raw_has(record, sizeof(*part), part->size))
-		return 0;
-	if (!goes_on(parts, record, part)) {
-		begin(parts, ring, record, part);
-		if (part->kind == SAMPLE_PART_DEEPER) /* what it continues is lost */
-			return 0;
-	}
-	if (part->kind == SAMPLE_PART_CONTEXT) {
+	parts->last = part->kind;
+	switch (part->kind) {
+	case SAMPLE_PART_CONTEXT:
 		parts->context = part;
 		return 0;
+	case SAMPLE_PART_WALK:
+		parts->walk = part;
+		return 0;
+	default:
+		parts->cut = part->end;
+		parts->end = part->address + part->size;
 	}
-	parts->cut = part->end;
-	parts->end = part->address + part->size;
 	if (part->kind == SAMPLE_PART_DEEPER)
 		return add_deeper(parts, part);
 	parts->stack = part;
 	return 0;
 }
 
+const struct sample_part *sample_part_of(const struct perf_record_raw *record)
+{
+	const struct sample_part *part = (const void *)record->data;
+
+	return perf_record_raw_has(record, 0, sizeof(*part)) &&
+			       perf_record_raw_has(record, sizeof(*part), part->size) &&
+			       part->kind <= SAMPLE_PART_DEEPER
+		       ? part
+		       : NULL;
+}
+
+int sample_parts_take(struct sample_parts *parts, struct ring *ring,
+		      const struct perf_record_raw *record)
+{
+	const struct sample_part *part = sample_part_of(record);
+
+	if (!part || part->kind == SAMPLE_PART_MEMORY)
+		return 0;
+	if (!goes_on(parts, record, part)) {
+		begin(parts, ring, record, part);
+		if (part->kind == SAMPLE_PART_DEEPER) /* what it continues is lost */
+			return 0;
+	}
+	return add(parts, part);
+}
+
 bool sample_parts_are_of(const struct sample_parts *parts, uint32_t tid, uint64_t sp)
 {
-	return (parts->context || parts->stack) && parts->tid == tid && parts->sp == sp;
+	return (parts->context || parts->walk || parts->stack) && parts->tid == tid &&
+	       parts->sp == sp;
 }
 
 int sample_parts_put(const struct sample_parts *parts, struct stage *stage)

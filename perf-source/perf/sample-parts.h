@@ -18,12 +18,13 @@
 
 /* Those of one CPU that wait for their sample. They stay in the ring, which holds them. */
 struct sample_parts {
-	const struct sample_part *context, *stack; /* NULL: none */
+	const struct sample_part *context, *walk, *stack; /* NULL: none */
 	const struct sample_part **deeper;
 	size_t n, n_allocated; /* of `deeper` */
 	uint32_t tid;
 	uint64_t sp, end; /* of the sample; of the parts of its stack so far */
 	uint32_t cut;	  /* enum wire_stack_cut; 0: it is no deep stack, or more follow */
+	uint32_t last;	  /* enum sample_part_kind */
 };
 
 void sample_parts_deinit(struct sample_parts *parts);
@@ -39,3 +40,6 @@ bool sample_parts_are_of(const struct sample_parts *parts, uint32_t tid, uint64_
 
 /* Emits the parts of a deep stack. 0 or -errno of the output. */
 int sample_parts_put(const struct sample_parts *parts, struct stage *stage);
+
+/* The part in a record; NULL: it is damaged. */
+const struct sample_part *sample_part_of(const struct perf_record_raw *record);

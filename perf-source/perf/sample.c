@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "perf-source/perf/sample.h"
+#include <string.h>
+
 #include "common/arch/arch.h"
+#include "perf-source/bpf/walk-program.h"
+#include "perf-source/perf/sample.h"
 
 /* The kernel's call chain: what lies between the leading PERF_CONTEXT_* marks and the next one. */
 static struct wire_addrs kernel_chain(struct stage *stage, const struct perf_record_sample *sample)
@@ -22,6 +25,18 @@ static struct wire_addrs kernel_chain(struct stage *stage, const struct perf_rec
 	return chain;
 }
 
+/* Counts what a thread's interpreter executes, by how the list of its frames ends. */
+static void count_walk(struct stage *stage, const struct sample_context *context)
+{
+	struct walk_list_head head = { .end = context->walk_end };
+
+	if (context->walk_size >= sizeof(head))
+		memcpy(&head, context->walk, sizeof(head));
+	if (head.end)
+		++*counters_get(&stage->counters, "interpreter-frames",
+				wire_name_text(&wire_names_walk_end, head.end));
+}
+
 int sample_put(struct stage *stage, struct processes *processes,
 	       const struct perf_record_sample *sample, uint64_t time,
 	       const struct sample_of_event *of)
@@ -41,6 +56,8 @@ int sample_put(struct stage *stage, struct processes *processes,
 		.waker_tid = of->waker_tid,
 		.thread_context = { of->context.bytes, of->context.size },
 		.context_state = of->context.state,
+		.walk = { of->context.walk, of->context.walk_size },
+		.walk_end = of->context.walk_end,
 	};
 	uint64_t user_address = 0;
 	int r = 0;
@@ -53,6 +70,7 @@ int sample_put(struct stage *stage, struct processes *processes,
 	if (out.context_state)
 		++*counters_get(&stage->counters, "thread-contexts",
 				wire_name_text(&wire_names_context_state, out.context_state));
+	count_walk(stage, &of->context);
 	if (sample->n_registers)
 		user_address = arch_sampled(arch_host(), sample->registers, arch_host()->pc);
 	if (of->waker_pid)

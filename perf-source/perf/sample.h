@@ -7,11 +7,12 @@
 #include "common/stage/stage.h"
 #include "perf-source/perf/sample-parts.h"
 
-/* A thread's context at a sample, in a ring or in memory of its owner. */
+/* A thread's context at a sample, and what it executes, in a ring or in memory of its owner. */
 struct sample_context {
-	const void *bytes;
-	size_t size;
-	uint32_t state; /* enum wire_context_state; 0: it was not looked for */
+	const void *bytes, *walk;
+	size_t size, walk_size;
+	uint32_t state;	   /* enum wire_context_state; 0: it was not looked for */
+	uint32_t walk_end; /* enum wire_walk_end, of a walk that was not made */
 };
 
 /* What the kernel's record lacks: what the sample is of. */

@@ -219,6 +219,26 @@ static void test_a_sample_takes_its_context(void **state)
 	assert_null(parts.stack);
 }
 
+static void test_a_sample_takes_its_walk(void **state)
+{
+	put_context(1, SP);
+	put(1, SAMPLE_PART_MEMORY, SP, SP, SIZE, 0); /* of no sample alone */
+	put(1, SAMPLE_PART_WALK, SP, 0, SIZE, 0);
+	put_stack(1, SP, 0);
+	put_other(1);
+	take_all();
+	assert_true(sample_parts_are_of(&parts, TID, SP));
+	assert_non_null(parts.context);
+	assert_int_equal(parts.walk->size, SIZE);
+	assert_non_null(parts.stack);
+	put(2, SAMPLE_PART_WALK, SP, 0, SIZE, 0); /* the one before was lost */
+	put_other(2);
+	take_all();
+	assert_true(sample_parts_are_of(&parts, TID, SP));
+	assert_null(parts.context);
+	assert_null(parts.stack);
+}
+
 static void test_a_context_alone_holds_the_ring(void **state)
 {
 	put_context(1, SP);
@@ -279,6 +299,7 @@ int main(void)
 		TEST(test_another_stack_begins_anew),
 		TEST(test_the_ring_keeps_parts_until_they_are_cleared),
 		TEST(test_a_sample_takes_its_context),
+		TEST(test_a_sample_takes_its_walk),
 		TEST(test_a_context_alone_holds_the_ring),
 		TEST(test_a_second_context_begins_anew),
 		TEST(test_damaged_parts_are_not_taken),

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Runs the walk program of the current process (walk-program.h), in the moment of a sample, and
+ * emits objects that are new. The kernel verifies functions that are not static by themselves,
+ * once; in place, their branches multiply with those around them, and are too many.
+ */
+#pragma once
+
+#include "perf-source/bpf/kernel-types.h"
+
+#include "common/wire/wire.h"
+#include "perf-source/bpf/sample-part.h"
+#include "perf-source/bpf/walk-program.h"
+
+enum {
+	WALK_PAGE = 4096,
+	WALK_SEEN_MAX = 1 << 16, /* objects of all processes that are known to be emitted */
+	WALK_NEW_MAX = 64,	 /* objects that one sample emits; others wait for the next one */
+	WALK_IDENTITY_TEXT = 24, /* bytes of an object's first text that belong to its identity */
+	/* Where glibc keeps a thread's first keys: of each a sequence number and the value. */
+	WALK_KEYS = 0x310,
+	WALK_KEYS_MAX = 32,
+	WALK_KEY_SIZE = 16,
+	WALK_KEY_VALUE = 8,
+	WALK_MEMORY_MAX = WALK_OBJECT_MAX + WALK_TEXTS_MAX * (8 + WALK_TEXT_MAX),
+};
+
+/* By PID. context.bpf.c removes processes that end or execute another program. */
+struct walk_programs {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, WALK_PROGRAMS_MAX);
+	__type(key, uint32_t);
+	__type(value, struct walk_program);
+};
+
+struct walk_seen_key {
+	uint64_t address;
+	uint32_t pid, epoch; /* of what was emitted: after a loss all is emitted again */
+};
+
+/* Identities of the objects that were emitted. */
+struct walk_seen {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, WALK_SEEN_MAX);
+	__type(key, struct walk_seen_key);
+	__type(value, uint64_t);
+};
+
+/* What changes from element to element. In a map, as the verifier follows values on the stack. */
+struct walk_state {
+	uint64_t address; /* of the next element */
+	uint64_t used;	  /* bytes of the part that the walk becomes */
+	uint64_t room;	  /* bytes of objects that may be emitted */
+	uint64_t n_emitted;
+	uint32_t n; /* elements of the list */
+	uint32_t end;
+	uint32_t n_new;
+	uint32_t is_lost; /* an object had no room in the ring */
+};
+
+/* An object and its texts: of each its size (8 bytes), and its bytes up to a multiple of 8. */
+struct walk_memory {
+	struct walk_state state;
+	struct sample_part part;
+	uint64_t identity;
+	char bytes[WALK_MEMORY_MAX + WALK_TEXT_MAX];
+};
+
+struct walk {
+	void *context; /* of the BPF program */
+	struct walk_program *program;
+	const struct walk_list *list; /* the current one */
+	char *bytes;		      /* of the part that the walk becomes */
+	struct walk_memory *memory;
+	uint64_t thread; /* the thread pointer */
+	uint32_t pid, epoch, number;
+};
+
+static __always_inline uint64_t walk_read_pointer(uint64_t address)
+{
+	uint64_t pointer = 0;
+
+	bpf_probe_read_user(&pointer, sizeof(pointer), (const void *)address);
+	return pointer;
+}
+
+/* Where the current thread has the value of a key; 0: the key is not in use. */
+static __always_inline uint64_t walk_find_key(const struct walk_root *root, uint64_t thread)
+{
+	uint32_t key = 0, flag = 1;
+
+	if (root->flag)
+		bpf_probe_read_user(&flag, sizeof(flag), (const void *)(root->start + root->flag));
+	if (flag != 1 || bpf_probe_read_user(&key, sizeof(key), (const void *)root->start) ||
+	    key >= WALK_KEYS_MAX)
+		return 0;
+	return thread + WALK_KEYS + key * WALK_KEY_SIZE + WALK_KEY_VALUE;
+}
+
+/* The address of the first element; 0: the thread has none. */
+__noinline uint64_t walk_find_root(const struct walk_root *root, uint64_t thread)
+{
+	uint64_t at = 0;
+
+	if (!root)
+		return 0;
+	at = root->base == WALK_BASE_ADDRESS ? root->start : 0;
+
+	if (root->base == WALK_BASE_THREAD_KEY)
+		at = walk_find_key(root, thread);
+	for (uint32_t i = 0; i < WALK_LOADS_MAX && i < root->n_loads && at; i++) {
+		at = walk_read_pointer(at);
+		if (i == 0 && root->self >= 0 && at && walk_read_pointer(at + root->self) != thread)
+			return 0;
+		at = at ? at + root->loads[i] : 0;
+	}
+	return at;
+}
+
+/* Reads up to `size` bytes, but not beyond a page that is not in memory. Returns their number. */
+static __always_inline uint64_t walk_read_text(char *to, uint64_t address, uint64_t size)
+{
+	uint64_t in_page = WALK_PAGE - (address & (WALK_PAGE - 1));
+
+	barrier_var(size);
+	if (size > WALK_TEXT_MAX || !address)
+		return 0;
+	if (!bpf_probe_read_user(to, size, (const void *)address))
+		return size;
+	if (in_page >= size)
+		return 0;
+	barrier_var(in_page);
+	if (in_page > WALK_TEXT_MAX || bpf_probe_read_user(to, in_page, (const void *)address))
+		return 0;
+	return in_page;
+}
+
+static __always_inline uint64_t walk_mix(uint64_t hash, uint64_t word)
+{
+	hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL; /* 2^64 divided by the golden ratio */
+	return hash ^ hash >> 29;
+}
+
+/* All bits set, or none, without a branch: the verifier follows each branch of a loop. */
+static __always_inline uint64_t walk_mask(uint64_t is_set)
+{
+	return -(is_set & 1);
+}
+
+/* Mixes the bytes of a text in, up to its end. */
+static __always_inline uint64_t walk_mix_text(uint64_t hash, const char text[WALK_IDENTITY_TEXT])
+{
+	uint64_t in_text = UINT64_MAX;
+
+	for (uint32_t i = 0; i < WALK_IDENTITY_TEXT; i++) {
+		uint64_t byte = (uint8_t)text[i];
+
+		in_text &= walk_mask(-byte >> 63);
+		hash = walk_mix(hash, byte & in_text);
+	}
+	return hash;
+}
+
+/* The identity of an object by its words and the begin of its first text; it is never 0. */
+__noinline uint64_t walk_identity(const struct walk_object *object,
+				  const struct walk_memory *memory)
+{
+	char text[WALK_IDENTITY_TEXT] = { 0 };
+	const uint64_t *words;
+	uint64_t hash = 1, at;
+
+	if (!object || !memory)
+		return 0;
+	words = (const void *)memory->bytes;
+	at = object->texts[0].pointer;
+	for (uint32_t i = 0; i < WALK_OBJECT_MAX / 8; i++)
+		hash = walk_mix(hash, words[i] & walk_mask(object->words >> i));
+	barrier_var(at);
+	if (object->texts[0].size && at <= WALK_OBJECT_MAX - 8)
+		bpf_probe_read_user(text, sizeof(text),
+				    (const void *)(*(const uint64_t *)(memory->bytes + at) +
+						   object->texts[0].skip));
+	return walk_mix_text(hash, text) | 1;
+}
+
+/* Reads the texts of an object behind it. Returns the bytes of all. */
+__noinline uint64_t walk_read_texts(const struct walk_object *object, struct walk_memory *memory)
+{
+	uint64_t used;
+
+	if (!object || !memory)
+		return 0;
+	used = object->size;
+	for (uint32_t i = 0; i < WALK_TEXTS_MAX; i++) {
+		uint64_t at = object->texts[i].pointer, size = object->texts[i].size, n;
+
+		barrier_var(at);
+		barrier_var(used);
+		if (at > WALK_OBJECT_MAX - 8 || used > WALK_MEMORY_MAX - 8 || !size)
+			break;
+		n = walk_read_text(memory->bytes + used + 8,
+				   *(const uint64_t *)(memory->bytes + at), size);
+		*(uint64_t *)(memory->bytes + used) = n;
+		used += 8 + ((n + 7) & ~7ULL);
+	}
+	return used;
+}
+
+/* Emits an object with its texts. False: it is lost. */
+static __always_inline bool walk_emit(struct walk *walk, void *parts, uint64_t address,
+				      uint64_t identity, uint64_t size)
+{
+	struct walk_memory *memory = walk->memory;
+
+	memory->identity = identity;
+	memory->part.kind = SAMPLE_PART_MEMORY;
+	memory->part.address = address;
+	memory->part.end = 0;
+	memory->part.size = sizeof(memory->identity) + size;
+	barrier_var(size);
+	if (size > WALK_MEMORY_MAX)
+		return true;
+	walk->memory->state.n_emitted +=
+		SAMPLE_RECORD_OVERHEAD + sizeof(*memory) - sizeof(memory->bytes) + size;
+	return bpf_perf_event_output(walk->context, parts, BPF_F_CURRENT_CPU, &memory->part,
+				     sizeof(memory->part) + sizeof(memory->identity) + size) == 0;
+}
+
+/* The identity of an object, which is emitted if it is new; 0: it cannot be read. */
+static __always_inline uint64_t walk_note_object(struct walk *walk, void *seen, void *parts,
+						 uint64_t address)
+{
+	const struct walk_object *object = &walk->program->object;
+	struct walk_seen_key key = { address, walk->pid, walk->epoch };
+	uint64_t size = object->size, identity;
+	const uint64_t *known;
+
+	barrier_var(size);
+	if (size > WALK_OBJECT_MAX || !address ||
+	    bpf_probe_read_user(walk->memory->bytes, size, (const void *)address))
+		return 0;
+	identity = walk_identity(object, walk->memory);
+	known = bpf_map_lookup_elem(seen, &key);
+	if ((known && *known == identity) || walk->memory->state.n_new == WALK_NEW_MAX ||
+	    walk->memory->state.n_emitted + sizeof(*walk->memory) > walk->memory->state.room)
+		return identity;
+	walk->memory->state.n_new++;
+	size = walk_read_texts(object, walk->memory);
+	if (walk_emit(walk, parts, address, identity, size))
+		bpf_map_update_elem(seen, &key, &identity, BPF_ANY);
+	else
+		walk->memory->state.is_lost = true;
+	return identity;
+}
+
+static __always_inline long walk_stop(struct walk *walk, enum wire_walk_end end)
+{
+	walk->memory->state.end = end;
+	return 1;
+}
+
+/* Reads the next element of a list. 1: it was the last one. */
+static __always_inline long walk_read_element(struct walk *walk, void *seen, void *parts)
+{
+	const struct walk_object *object = &walk->program->object;
+	uint64_t used = walk->memory->state.used, window = walk->list->window,
+		 next = walk->list->next;
+	uint64_t pointer = object->pointer;
+	struct walk_element *element;
+	const char *bytes;
+
+	if (!walk->memory->state.address)
+		return walk_stop(walk, WIRE_walk_end_END);
+	barrier_var(used);
+	barrier_var(window);
+	barrier_var(next);
+	barrier_var(pointer);
+	if (walk->memory->state.n == walk->list->limit ||
+	    used > SAMPLE_PART_MAX - sizeof(*element) - WALK_WINDOW_MAX)
+		return walk_stop(walk, WIRE_walk_end_LIMIT);
+	if (window > WALK_WINDOW_MAX || next > WALK_WINDOW_MAX - 8 || pointer > WALK_WINDOW_MAX - 8)
+		return 1;
+	element = (void *)(walk->bytes + used);
+	bytes = walk->bytes + used + sizeof(*element);
+	if (bpf_probe_read_user((void *)bytes, window, (const void *)walk->memory->state.address))
+		return walk_stop(walk, WIRE_walk_end_ABSENT);
+	element->address = walk->memory->state.address;
+	element->identity = 0;
+	if (walk->number == 0 && object->size)
+		element->identity = walk_note_object(walk, seen, parts,
+						     *(const uint64_t *)(bytes + pointer) &
+							     object->pointer_mask);
+	walk->memory->state.used = used + sizeof(*element) + window;
+	walk->memory->state.n++;
+	walk->memory->state.address = *(const uint64_t *)(bytes + next);
+	return walk->memory->state.is_lost ? 1 : 0;
+}
+
+/* Goes to a list, and to its first element. */
+static __always_inline void walk_begin_list(struct walk *walk, const struct walk_list *list,
+					    uint32_t number)
+{
+	walk->list = list;
+	walk->number = number;
+	walk->memory->state.n = 0;
+	walk->memory->state.end = WIRE_walk_end_NO_ROOT;
+	walk->memory->state.used += sizeof(struct walk_list_head);
+	walk->memory->state.address = walk_find_root(&list->roots[0], walk->thread);
+	if (!walk->memory->state.address)
+		walk->memory->state.address = walk_find_root(&list->roots[1], walk->thread);
+}
+
+/* Writes the head of a list, which lies at `at`. */
+static __always_inline void walk_end_list(struct walk *walk, uint64_t at)
+{
+	barrier_var(at);
+	if (at > SAMPLE_PART_MAX - sizeof(struct walk_list_head))
+		return;
+	*(struct walk_list_head *)(walk->bytes + at) = (struct walk_list_head){
+		.list = walk->number,
+		.window = walk->list->window,
+		.n = walk->memory->state.n,
+		.end = walk->memory->state.end,
+	};
+}
+
+/*
+ * Whether a walk program is of the current memory: between an exec's change of memory and its
+ * tracepoint, it is still that of the program before.
+ */
+static __always_inline bool walk_is_of(struct walk_program *program, const struct task_struct *task)
+{
+	uint64_t memory = (uintptr_t)task->mm;
+
+	if (!program->lists[0].window)
+		return false;
+	if (!program->memory)
+		program->memory = memory;
+	return program->memory == memory;
+}
+
+/* Walks along all lists; `read` calls walk_read_element(), as only it can name the maps. */
+static __always_inline void walk_run(struct walk *walk, long (*read)(uint32_t i, void *walk),
+				     uint64_t sp, uint64_t room)
+{
+	struct walk_state *state = &walk->memory->state;
+
+	*state = (struct walk_state){ .room = room };
+	walk->memory->part.sp = sp;
+	for (uint32_t i = 0; i < WALK_LISTS_MAX; i++) {
+		const struct walk_list *list = &walk->program->lists[i];
+		uint64_t at = state->used;
+
+		if (!list->window || state->is_lost)
+			continue;
+		walk_begin_list(walk, list, i);
+		if (state->address)
+			bpf_loop(WALK_ELEMENTS_MAX + 1, read, walk, 0);
+		walk_end_list(walk, at);
+	}
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Which walk programs are run: the kernel checks nothing of them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "perf-source/bpf/walk-program.h"
+
+static struct walk_program valid_program(void)
+{
+	return (struct walk_program){
+		.lists = { { .window = 72, .next = 48, .limit = 512 } },
+		.object = { .size = 200,
+			    .pointer = 32,
+			    .texts = { { .pointer = 128, .size = 304 } } },
+	};
+}
+
+static void test_a_list_with_objects_is_valid(void **state)
+{
+	struct walk_program program = valid_program();
+
+	assert_true(walk_program_is_valid(&program));
+	program.object.size = 0;
+	assert_true(walk_program_is_valid(&program));
+	program.lists[0].window = 0;
+	assert_false(walk_program_is_valid(&program));
+}
+
+static void test_what_exceeds_a_limit_is_not(void **state)
+{
+	struct walk_program program = valid_program();
+
+#define IS_REFUSED(change)                                                                         \
+	program = valid_program();                                                                 \
+	change;                                                                                    \
+	assert_false(walk_program_is_valid(&program))
+
+	IS_REFUSED(program.lists[0].window = WALK_WINDOW_MAX + 8);
+	IS_REFUSED(program.lists[0].next = 65);
+	IS_REFUSED(program.lists[0].limit = WALK_ELEMENTS_MAX + 1);
+	IS_REFUSED(program.lists[0].limit = 0);
+	IS_REFUSED(program.lists[0].roots[1].n_loads = WALK_LOADS_MAX + 1);
+	IS_REFUSED(program.lists[0].roots[0].base = WALK_BASE_THREAD_KEY + 1);
+	IS_REFUSED(program.lists[1].window = 7);
+	IS_REFUSED(program.object.size = WALK_OBJECT_MAX + 8);
+	IS_REFUSED(program.object.size = 7);
+	IS_REFUSED(program.object.pointer = 65);
+	IS_REFUSED(program.object.texts[0].pointer = 193);
+	IS_REFUSED(program.object.texts[2].size = WALK_TEXT_MAX + 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_list_with_objects_is_valid),
+		cmocka_unit_test(test_what_exceeds_a_limit_is_not),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

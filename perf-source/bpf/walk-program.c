@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stddef.h>
+
+#include "perf-source/bpf/walk-program.h"
+
+static bool has_pointer(uint16_t at, uint16_t size)
+{
+	return at + sizeof(uint64_t) <= size;
+}
+
+static bool is_root_valid(const struct walk_root *root)
+{
+	return root->base <= WALK_BASE_THREAD_KEY && root->n_loads <= WALK_LOADS_MAX;
+}
+
+static bool is_list_valid(const struct walk_list *list)
+{
+	for (size_t i = 0; i < WALK_ROOTS_MAX; i++)
+		if (!is_root_valid(&list->roots[i]))
+			return false;
+	return !list->window || (list->window <= WALK_WINDOW_MAX && list->window % 8 == 0 &&
+				 has_pointer(list->next, list->window) && list->limit &&
+				 list->limit <= WALK_ELEMENTS_MAX);
+}
+
+bool walk_program_is_valid(const struct walk_program *program)
+{
+	const struct walk_object *object = &program->object;
+
+	for (size_t i = 0; i < WALK_LISTS_MAX; i++)
+		if (!is_list_valid(&program->lists[i]))
+			return false;
+	if (!program->lists[0].window || !object->size)
+		return program->lists[0].window;
+	for (size_t i = 0; i < WALK_TEXTS_MAX; i++)
+		if (object->texts[i].size && (object->texts[i].size > WALK_TEXT_MAX ||
+					      !has_pointer(object->texts[i].pointer, object->size)))
+			return false;
+	return object->size <= WALK_OBJECT_MAX && object->size % 8 == 0 &&
+	       has_pointer(object->pointer, program->lists[0].window);
+}

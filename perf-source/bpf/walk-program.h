@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Walk programs: what is read of an interpreter's memory at each sample of a thread. They are data
+ * and know no language: a list of elements, of each a window of bytes, and behind a pointer in it
+ * an object that is emitted when it is first seen, with what its own pointers lead to. A helper
+ * without rights makes them of the process's files and memory (runtime-finder.h).
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+	WALK_PROGRAMS_MAX = 4096, /* processes at one time */
+	WALK_ROOTS_MAX = 2,
+	WALK_LOADS_MAX = 4,
+	WALK_LISTS_MAX = 2,
+	WALK_ELEMENTS_MAX = 512,
+	WALK_WINDOW_MAX = 128, /* bytes of an element */
+	WALK_OBJECT_MAX = 256, /* bytes of an object, */
+	WALK_TEXTS_MAX = 3,
+	WALK_TEXT_MAX = 1536, /* and of what one of its pointers leads to */
+};
+
+enum walk_base {
+	WALK_BASE_NONE,
+	WALK_BASE_ADDRESS,
+	/* A key of glibc's pthread_setspecific(3): `start` is where the process has its number. */
+	WALK_BASE_THREAD_KEY,
+};
+
+/* How to find the first element: `loads` are added to the pointers that are followed in turn. */
+struct walk_root {
+	uint64_t start;
+	int32_t loads[WALK_LOADS_MAX];
+	int32_t flag; /* of a key: distance to a word that is 1 if the key is in use; 0: none */
+	int32_t self; /* where the first pointer leads to the thread pointer again; -1: nowhere */
+	uint8_t base; /* enum walk_base */
+	uint8_t n_loads;
+	uint16_t reserved;
+};
+
+struct walk_list {
+	struct walk_root roots[WALK_ROOTS_MAX]; /* the first that leads to an element counts */
+	uint16_t window;			/* bytes; 0: there is no such list */
+	uint16_t next;				/* where a window has the next element's address */
+	uint16_t limit;				/* of elements */
+	uint16_t reserved;
+};
+
+struct walk_text {
+	uint16_t pointer; /* where the object has its address */
+	uint16_t size;	  /* bytes; 0: there is none */
+	uint16_t skip;	  /* bytes in front of what is text */
+	uint16_t reserved;
+};
+
+/* Of the elements of the first list. An object's identity is its own words and its first text. */
+struct walk_object {
+	uint64_t pointer_mask;
+	uint32_t words;	  /* those of the object that never change, a bit each */
+	uint16_t pointer; /* where a window has its address */
+	uint16_t size;	  /* bytes; 0: there is none */
+	struct walk_text texts[WALK_TEXTS_MAX];
+};
+
+struct walk_program {
+	struct walk_list lists[WALK_LISTS_MAX];
+	struct walk_object object;
+	/* The kernel's address of the memory that it was made for, once it has run; 0: not yet. */
+	uint64_t memory;
+};
+
+/* How sample.walk begins for each list, before its elements. */
+struct walk_list_head {
+	uint16_t list, window, n;
+	uint16_t end; /* enum wire_walk_end */
+};
+
+/* An element, before its window. */
+struct walk_element {
+	uint64_t address;
+	uint64_t identity; /* of its object; 0: it has none, or it could not be read */
+};
+
+/* Whether all sizes, counts and places are within their limits. */
+bool walk_program_is_valid(const struct walk_program *program);
