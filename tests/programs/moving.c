@@ -295,7 +295,7 @@ int main(int argc, char *argv[])
 	inner = *(char **)dlsym(library, "inner_page");
 	find(argv[2], &first);
 	find(argv[3], &second);
-	run("alpha", 300);
+	run("alpha", 600); /* longer than perf-source waits between two looks at the mappings */
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		if (strcmp(ways[i].name, argv[1]))
 			continue;
