@@ -36,24 +36,41 @@ static double seconds(const struct perf_source *self, uint64_t time)
 	return (time - self->start_time) / 1e9;
 }
 
+/* Events of tasks go on; those of all tasks end with their CPU. */
+static bool is_of_cpus(const struct perf_source *self)
+{
+	return self->options.all || self->follows;
+}
+
+static int open_again(struct perf_source *self, size_t cpu)
+{
+	struct event_set *event_set = &self->event_set;
+	size_t n_before = event_set->n_events;
+	int r = is_of_cpus(self) ? event_set_open_again(event_set, cpu)
+				 : event_set_open_parts_again(event_set, cpu);
+
+	if (r == 0)
+		r = programs_set_outputs(self, n_before);
+	event_set_sort_events(event_set);
+	return r == 0 && is_of_cpus(self) ? event_set_enable_cpu(event_set, cpu) : r;
+}
+
 /* Opens a CPU's events again. It was offline at the last look: at most the time since is lost. */
 static int take_back(struct perf_source *self, struct stage *stage, size_t cpu, uint64_t now)
 {
 	struct hotplug *hotplug = &self->hotplug;
 	uint64_t since = hotplug->offline_since[cpu], looked_at = hotplug->looked_at;
 	uint64_t n = (now - looked_at) * self->options.rate / NANOSECONDS_A_SECOND;
-	int r = event_set_open_again(&self->event_set, cpu);
+	int r = open_again(self, cpu);
 
-	if (r == 0)
-		r = programs_set_outputs(self);
-	if (r == 0)
-		r = event_set_enable_cpu(&self->event_set, cpu);
 	if (r < 0) {
 		stage_warn(stage, "CPU %d is online again but cannot be sampled: %s",
 			   self->event_set.cpus[cpu], strerror(-r));
 		return r == -ENOMEM ? r : 0;
 	}
 	hotplug->offline_since[cpu] = 0;
+	if (!is_of_cpus(self))
+		return 0;
 	stage_miss(stage, "cpu-came-online", n);
 	stage_warn(stage,
 		   "CPU %d was offline from %.3f s on and is sampled again from %.3f s on: up to "
@@ -70,7 +87,8 @@ int hotplug_follow(struct perf_source *self, struct stage *stage)
 	uint64_t now = clock_now(CLOCK_MONOTONIC);
 	int r = 0;
 
-	if ((!self->options.all && !self->follows) || now - hotplug->looked_at < LOOK_NS)
+	if (now - hotplug->looked_at < LOOK_NS ||
+	    !(is_of_cpus(self) || self->event_set.setup.has_sample_parts))
 		return 0;
 	cpus_look(event_set->cpus, event_set->n_cpus, event_set->is_online);
 	for (size_t i = 0; i < event_set->n_cpus && r == 0; i++) {

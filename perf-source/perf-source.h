@@ -87,19 +87,19 @@ int perf_source_start(struct stage *stage, void *self, struct wire_hello *hello)
 
 /*
  * programs.c: loads the BPF programs of sampled events (0 or -errno; -ECANCELED after a message),
- * and of waits; opens the events to which they emit, when the others are open; has them emit to
- * these, also to those that are opened again later (both 0 or -errno).
+ * and of waits; opens the events to which they emit parts of samples, when the others are open; has
+ * them emit to those of event_set.events from an index on (both 0 or -errno).
  */
 int programs_load(struct stage *stage, struct perf_source *self);
 void programs_load_of_waits(struct stage *stage, struct perf_source *self);
 int programs_open_outputs(struct perf_source *self);
-int programs_set_outputs(struct perf_source *self);
+int programs_set_outputs(struct perf_source *self, size_t first);
 
 /* That many bytes that count against the share of parts have been read from a CPU's ring. */
 void programs_note_read(struct perf_source *self, enum ring_kind kind, uint32_t cpu, size_t bytes);
 
-/* Objects of interpreters may be lost: they are to be emitted again. */
-void programs_forget_objects(struct perf_source *self);
+/* How many objects of interpreters had no room. */
+uint64_t programs_count_left(const struct perf_source *self);
 
 /* limits.c: the rate, the stack size and the size of rings. */
 enum { RING_DEFAULT_MIN = 4 * 1024 * 1024, STACK_LIMIT_MAX = 64 * 1024 * 1024 };

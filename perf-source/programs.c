@@ -11,8 +11,10 @@
 #include "perf-source/perf/tracepoint.h"
 
 enum {
-	DEEP_SHARE = 2,	       /* half of a ring may be parts of deep stacks */
-	KERNEL_IS_TOO_OLD = 1, /* why a program is not loaded; else -errno */
+	SAMPLES_SHARE = 4, /* a 4th of a ring has neither parts of deep stacks nor objects */
+	/* Why a program is not loaded; else -errno. */
+	KERNEL_IS_TOO_OLD = 1,
+	MEMORY_IS_NOT_READ,
 };
 
 static const char *why_not_loaded(int error)
@@ -22,6 +24,8 @@ static const char *why_not_loaded(int error)
 		return "run as root, or grant CAP_BPF and CAP_PERFMON";
 	case KERNEL_IS_TOO_OLD:
 		return "this kernel is older than 6.0";
+	case MEMORY_IS_NOT_READ:
+		return "a tracepoint is sampled, or reading memory may hang this kernel";
 	case -ENOSYS:
 		return "this perf-source was built without BPF programs";
 	case -EOPNOTSUPP:
@@ -121,6 +125,11 @@ static bool load_readers(struct stage *stage, struct perf_source *self)
 	if (limit < size)
 		limit = size < SAMPLE_PART_MAX ? size : SAMPLE_PART_MAX;
 	r = load_all(self, limit, contexts);
+	if (r < 0 && r != -EPERM && self->options.has_interpreters) {
+		stage_warn(stage, "frames of interpreters are not read: %s", why_not_loaded(r));
+		self->options.has_interpreters = false;
+		r = load_all(self, limit, contexts);
+	}
 	if (r < 0 && r != -EPERM && context_program_is_loaded(contexts)) {
 		stage_warn(stage, "contexts of threads are not read: %s", why_not_loaded(r));
 		context_program_deinit(&self->context_program);
@@ -131,13 +140,27 @@ static bool load_readers(struct stage *stage, struct perf_source *self)
 	return r == 0;
 }
 
+/* Its maps are written to while the recording is on: kernels before 6.0 want CAP_BPF for that. */
+static int load_context_program(struct perf_source *self)
+{
+	if (self->options.no_contexts && !self->options.has_interpreters)
+		return 0;
+	if (!event_kernel_reports_lost())
+		return KERNEL_IS_TOO_OLD;
+	if (!may_read_memory(self))
+		return MEMORY_IS_NOT_READ;
+	return context_program_init(&self->context_program,
+				    self->options.has_interpreters ? WALK_PROGRAMS_MAX : 0);
+}
+
 int programs_load(struct stage *stage, struct perf_source *self)
 {
-	/* Its map is written to while the recording is on: earlier kernels want CAP_BPF for that.
-	 */
-	if ((!self->options.no_contexts || self->options.has_interpreters) &&
-	    may_read_memory(self) && event_kernel_reports_lost())
-		context_program_init(&self->context_program);
+	int r = load_context_program(self);
+
+	if (r && self->options.has_interpreters) {
+		stage_warn(stage, "frames of interpreters are not read: %s", why_not_loaded(r));
+		self->options.has_interpreters = false;
+	}
 	self->event_set.setup.has_sample_parts = load_readers(stage, self);
 	return self->event_set.setup.has_sample_parts ? 0 : load_filters(stage, self);
 }
@@ -170,7 +193,8 @@ static int load_switch_program(struct perf_source *self)
 	if (!event_kernel_reports_lost())
 		return KERNEL_IS_TOO_OLD;
 	r = switch_program_init(&self->switch_program, &settings);
-	setup->has_wait_parts = r == 0 && settings.has_walks;
+	setup->has_wait_parts =
+		r == 0 && settings.has_walks && context_program_is_loaded(settings.contexts);
 	if (r < 0 && r != -EPERM && context_program_is_loaded(settings.contexts))
 		r = switch_program_init(&self->switch_program,
 					&(struct switch_program_settings){ 0 });
@@ -204,37 +228,48 @@ void programs_load_of_waits(struct stage *stage, struct perf_source *self)
 
 void programs_note_read(struct perf_source *self, enum ring_kind kind, uint32_t cpu, size_t bytes)
 {
+	const struct event_setup *setup = &self->event_set.setup;
+
 	for (size_t i = 0; kind == RING_SAMPLES && i < self->n_sample_programs; i++)
-		sample_program_note_read(&self->sample_programs[i], cpu, bytes);
-	if (kind == RING_WAITS && self->event_set.setup.waits_program_fd >= 0)
-		sample_program_note_read(&self->waits_program, cpu, bytes);
+		ring_share_note_read(sample_program_share(&self->sample_programs[i]), cpu, bytes);
+	if (kind == RING_WAITS && setup->waits_program_fd >= 0)
+		ring_share_note_read(sample_program_share(&self->waits_program), cpu, bytes);
+	if (kind == RING_WAITS && setup->has_switch_program)
+		ring_share_note_read(switch_program_share(&self->switch_program), cpu, bytes);
 }
 
-void programs_forget_objects(struct perf_source *self)
+uint64_t programs_count_left(const struct perf_source *self)
 {
+	const struct event_setup *setup = &self->event_set.setup;
+	uint64_t n = 0;
+
 	for (size_t i = 0; i < self->n_sample_programs; i++)
-		sample_program_forget_objects(&self->sample_programs[i]);
-	if (self->event_set.setup.waits_program_fd >= 0)
-		sample_program_forget_objects(&self->waits_program);
-	if (self->event_set.setup.has_switch_program)
-		switch_program_forget_objects(&self->switch_program);
+		n += sample_program_share(&self->sample_programs[i])->n_left;
+	if (setup->waits_program_fd >= 0)
+		n += sample_program_share(&self->waits_program)->n_left;
+	if (setup->has_switch_program)
+		n += switch_program_share(&self->switch_program)->n_left;
+	return n;
 }
 
-int programs_open_outputs(struct perf_source *self)
+/* How much of a ring parts may fill that single samples have many of. */
+static size_t share_of(size_t ring_bytes)
 {
-	struct event_set *events = &self->event_set;
-	int r = 0;
+	return ring_bytes - ring_bytes / SAMPLES_SHARE;
+}
 
-	self->sample_parts = calloc(events->n_rings, sizeof(*self->sample_parts));
-	if (!self->sample_parts)
-		return -ENOMEM;
-	for (size_t i = 0; i < events->n_cpus && r == 0; i++)
-		r = event_set_add_parts(events, i);
+static void set_shares(struct perf_source *self)
+{
+	const struct event_set *events = &self->event_set;
+	size_t of_waits = share_of(events->waits_bytes);
+
 	for (size_t i = 0; i < self->n_sample_programs; i++)
-		sample_program_set_room(&self->sample_programs[i], events->ring_bytes / DEEP_SHARE);
+		ring_share_set_max(sample_program_share(&self->sample_programs[i]),
+				   share_of(events->ring_bytes));
 	if (events->setup.waits_program_fd >= 0)
-		sample_program_set_room(&self->waits_program, events->waits_bytes / DEEP_SHARE);
-	return r;
+		ring_share_set_max(sample_program_share(&self->waits_program), of_waits);
+	if (events->setup.has_switch_program)
+		ring_share_set_max(switch_program_share(&self->switch_program), of_waits);
 }
 
 /* Has programs of samples emit to an event of parts. 0 or -errno. */
@@ -247,28 +282,42 @@ static int set_outputs(const struct sample_program *programs, size_t n, uint32_t
 	return r;
 }
 
-/* Of the events of one CPU the last one counts, which was opened last. */
-int programs_set_outputs(struct perf_source *self)
+/* Has the programs of an event's ring emit to it. 0 or -errno. */
+static int set_output(struct perf_source *self, const struct recorded_event *event)
+{
+	struct event_set *events = &self->event_set;
+	uint32_t cpu = events->cpus[event->cpu];
+
+	merge_expect_parts(&self->merge, event->kind * events->n_cpus + event->cpu, event->id);
+	if (event->kind == RING_SAMPLES)
+		return set_outputs(self->sample_programs, self->n_sample_programs, cpu, event->fd);
+	if (events->setup.has_switch_program)
+		return switch_program_set_parts_output(&self->switch_program, cpu, event->fd);
+	return set_outputs(&self->waits_program, 1, cpu, event->fd);
+}
+
+int programs_set_outputs(struct perf_source *self, size_t first)
 {
 	struct event_set *events = &self->event_set;
 	int r = 0;
 
-	event_set_sort_events(events);
-	for (size_t i = 0; i < events->n_events && r == 0; i++) {
-		const struct recorded_event *event = &events->events[i];
-		uint32_t cpu = events->cpus[event->cpu];
-
-		if (!recorded_event_is_of_parts(event))
-			continue;
-		merge_expect_parts(&self->merge, event->kind * events->n_cpus + event->cpu,
-				   event->id);
-		if (event->kind == RING_SAMPLES)
-			r = set_outputs(self->sample_programs, self->n_sample_programs, cpu,
-					event->fd);
-		else if (events->setup.has_switch_program)
-			r = switch_program_set_parts_output(&self->switch_program, cpu, event->fd);
-		else
-			r = set_outputs(&self->waits_program, 1, cpu, event->fd);
-	}
+	for (size_t i = first; i < events->n_events && r == 0; i++)
+		if (recorded_event_is_of_parts(&events->events[i]))
+			r = set_output(self, &events->events[i]);
 	return r;
+}
+
+int programs_open_outputs(struct perf_source *self)
+{
+	struct event_set *events = &self->event_set;
+	size_t n_before = events->n_events;
+	int r = 0;
+
+	self->sample_parts = calloc(events->n_rings, sizeof(*self->sample_parts));
+	if (!self->sample_parts)
+		return -ENOMEM;
+	set_shares(self);
+	for (size_t i = 0; i < events->n_cpus && r == 0; i++)
+		r = event_set_add_parts(events, i);
+	return r < 0 ? r : programs_set_outputs(self, n_before);
 }

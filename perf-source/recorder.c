@@ -185,7 +185,7 @@ static int take_sample(struct stage *stage, struct perf_source *self,
 							: PERF_RECORD_SAMPLE_TYPE,
 				     &sample))
 		event = event_set_find_event(&self->event_set, sample.event_id);
-	if (!event) {
+	if (!event || recorded_event_is_of_parts(event)) {
 		stage_miss(stage, "damaged", 1);
 		return 0;
 	}
@@ -209,7 +209,6 @@ static int take_lost(struct stage *stage, struct perf_source *self,
 	switch (event_set_ring_kind(&self->event_set, record->ring)) {
 	case RING_SAMPLES:
 		clear_parts(self, record);
-		programs_forget_objects(self);
 		self->lost_emitted += lost->n;
 		break;
 	case RING_SWITCHES:
@@ -219,7 +218,6 @@ static int take_lost(struct stage *stage, struct perf_source *self,
 		return self->off_cpu.backend->take_lost(&self->off_cpu, record->time);
 	case RING_WAITS: /* those waits have no stack, those wake-ups are missing */
 		clear_parts(self, record);
-		programs_forget_objects(self);
 		*counters_get(&stage->counters, "events", "waits-lost") += lost->n;
 		return 0;
 	default:
@@ -257,7 +255,16 @@ static int take_mapping(struct perf_source *self, const struct perf_record_mmap2
 {
 	int r = processes_mmap(&self->processes, mmap, time);
 
-	return r < 0 ? r : contexts_note_mapping(&self->contexts, mmap->pid, mmap->path);
+	return r < 0 ? r
+		     : contexts_note_mapping(&self->contexts, mmap->pid,
+					     record_text(&mmap->header, sizeof(*mmap)));
+}
+
+static int take_fork(struct perf_source *self, const struct perf_record_task *fork, uint64_t time)
+{
+	int r = processes_fork(&self->processes, fork, time);
+
+	return r < 0 ? r : contexts_note_fork(&self->contexts, fork->parent_pid, fork->pid, time);
 }
 
 static int take(struct stage *stage, struct perf_source *self, const struct merge_record *record)
@@ -285,7 +292,7 @@ static int take(struct stage *stage, struct perf_source *self, const struct merg
 	case PERF_RECORD_COMM:
 		return processes_comm(&self->processes, data, record->time);
 	case PERF_RECORD_FORK:
-		return processes_fork(&self->processes, data, record->time);
+		return take_fork(self, data, record->time);
 	case PERF_RECORD_EXIT:
 		return processes_exit(&self->processes, data, record->time);
 	case PERF_RECORD_KSYMBOL:

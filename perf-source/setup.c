@@ -319,8 +319,6 @@ static int start_recording(struct stage *stage, struct perf_source *self)
 	if (r == 0)
 		r = programs_open_outputs(self);
 	if (r == 0)
-		r = programs_set_outputs(self);
-	if (r == 0)
 		r = gaps_init(&self->gaps, event_set->rings, event_set->n_cpus);
 	if (r == 0)
 		r = coming_init(&self->coming, &self->merge, event_set->n_cpus);

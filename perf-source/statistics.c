@@ -13,6 +13,16 @@ static void add_some(struct stage *stage, const char *group, const char *name, u
 		add(stage, group, name, n);
 }
 
+/* Waits of the program at switches go on without what their interpreter executed. */
+static uint64_t count_lost_walks(struct stage *stage, const struct event_set *events)
+{
+	uint64_t lost =
+		events->setup.has_switch_program ? event_set_lost_parts(events, RING_WAITS) : 0;
+
+	add_some(stage, "interpreter-frames", "lost", lost);
+	return lost;
+}
+
 /* The kernel's own counts include losses at the very end, which no record reports. */
 static void count_lost(struct stage *stage, struct perf_source *self)
 {
@@ -27,7 +37,7 @@ static void count_lost(struct stage *stage, struct perf_source *self)
 	*counters_get(&stage->counters, "events", "switches-lost") =
 		event_set_lost(events, RING_SWITCHES);
 	*counters_get(&stage->counters, "events", "waits-lost") =
-		event_set_lost(events, RING_WAITS);
+		event_set_lost(events, RING_WAITS) - count_lost_walks(stage, events);
 }
 
 void perf_source_count(struct stage *stage, struct perf_source *self)
@@ -40,6 +50,7 @@ void perf_source_count(struct stage *stage, struct perf_source *self)
 		    sample_program_count_skipped(&self->sample_programs[i]));
 	add_some(stage, "refused", "processes",
 		 self->followed.n_refused + follow_program_count_refused(&self->followed.program));
+	add_some(stage, "interpreter-frames", "objects-left", programs_count_left(self));
 	if (self->contexts.stage)
 		contexts_count(&self->contexts);
 	add_some(stage, "refused", "marks", self->marks.n_refused);

@@ -1,12 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
 
+#include "common/base/clock.h"
 #include "perf-source/bpf/context-program.h"
 #include "perf-source/bpf/context.skel.h"
 #include "perf-source/bpf/pid-namespace.h"
 
+/* Without walk programs their maps are never looked at. */
+static int set_walks(struct context_bpf *skeleton, uint32_t walks_max)
+{
+	int r = bpf_map__set_max_entries(skeleton->maps.walk_programs, walks_max ? walks_max : 1);
+
+	bpf_program__set_autoload(skeleton->progs.at_fork, walks_max);
+	return r < 0 || walks_max ? r : bpf_map__set_max_entries(skeleton->maps.walk_seen, 1);
+}
+
 /* Without `watches` the program of prctl(2) is left out: not all kernels trace functions. */
-static int load(struct context_program *program)
+static int load(struct context_program *program, uint32_t walks_max)
 {
 	int r;
 
@@ -14,7 +24,9 @@ static int load(struct context_program *program)
 	if (!program->skeleton)
 		return -errno;
 	bpf_program__set_autoload(program->skeleton->progs.at_prctl, program->watches);
-	r = context_bpf__load(program->skeleton);
+	r = set_walks(program->skeleton, walks_max);
+	if (r == 0)
+		r = context_bpf__load(program->skeleton);
 	if (r == 0)
 		r = context_bpf__attach(program->skeleton);
 	if (r < 0)
@@ -22,7 +34,7 @@ static int load(struct context_program *program)
 	return r;
 }
 
-int context_program_init(struct context_program *program)
+int context_program_init(struct context_program *program, uint32_t walks_max)
 {
 	int r;
 
@@ -30,11 +42,11 @@ int context_program_init(struct context_program *program)
 	if (!pid_namespace_is_initial())
 		return -EOPNOTSUPP;
 	libbpf_set_print(NULL);
-	r = load(program);
+	r = load(program, walks_max);
 	if (r == 0)
 		return 0;
 	program->watches = false;
-	return load(program);
+	return load(program, walks_max);
 }
 
 void context_program_deinit(struct context_program *program)
@@ -60,12 +72,16 @@ static int add(const struct bpf_map *map, uint32_t pid, const void *value, size_
 
 int context_program_expect(const struct context_program *program, uint32_t pid)
 {
-	static const struct context_place no_place;
-	static const struct walk_program no_walk;
-	int r = add(program->skeleton->maps.context_places, pid, &no_place, sizeof(no_place));
+	static const struct context_place none;
 
-	return r < 0 ? r
-		     : add(program->skeleton->maps.walk_programs, pid, &no_walk, sizeof(no_walk));
+	return add(program->skeleton->maps.context_places, pid, &none, sizeof(none));
+}
+
+int context_program_expect_walk(const struct context_program *program, uint32_t pid)
+{
+	static const struct walk_program none;
+
+	return add(program->skeleton->maps.walk_programs, pid, &none, sizeof(none));
 }
 
 int context_program_set(const struct context_program *program, uint32_t pid,
@@ -78,7 +94,10 @@ int context_program_set(const struct context_program *program, uint32_t pid,
 int context_program_set_walk(const struct context_program *program, uint32_t pid,
 			     const struct walk_program *walk)
 {
-	return update(program->skeleton->maps.walk_programs, pid, walk, sizeof(*walk), BPF_EXIST);
+	struct walk_program item = *walk;
+
+	item.incarnation = clock_now(CLOCK_MONOTONIC);
+	return update(program->skeleton->maps.walk_programs, pid, &item, sizeof(item), BPF_EXIST);
 }
 
 bool context_program_take(struct context_program *program, uint32_t *ret_pid, uint64_t *ret_address)
@@ -100,4 +119,9 @@ bool context_program_take(struct context_program *program, uint32_t *ret_pid, ui
 uint64_t context_program_count_refused(const struct context_program *program)
 {
 	return program->skeleton ? program->skeleton->bss->n_refused : 0;
+}
+
+uint64_t context_program_count_refused_walks(const struct context_program *program)
+{
+	return program->skeleton ? program->skeleton->bss->n_walks_refused : 0;
 }

@@ -20,10 +20,10 @@ struct context_program {
 };
 
 /*
- * Makes an empty map and starts the programs. 0, or -errno with nothing loaded, as of
- * follow_program_init().
+ * Makes empty maps and starts the programs; up to `walks_max` processes can have a walk program. 0,
+ * or -errno with nothing loaded, as of follow_program_init().
  */
-int context_program_init(struct context_program *program);
+int context_program_init(struct context_program *program, uint32_t walks_max);
 void context_program_deinit(struct context_program *program);
 
 static inline bool context_program_is_loaded(const struct context_program *program)
@@ -31,14 +31,18 @@ static inline bool context_program_is_loaded(const struct context_program *progr
 	return program->skeleton;
 }
 
-/* 0 or -errno: -E2BIG: the map is full. What is known of the process stays. */
+/*
+ * A context, or a walk program, is expected. 0 or -errno: -E2BIG: the map is full. What is known of
+ * the process stays.
+ */
 int context_program_expect(const struct context_program *program, uint32_t pid);
+int context_program_expect_walk(const struct context_program *program, uint32_t pid);
 
 /* 0 or -errno: -ENOENT: the process has executed another program, or has ended. */
 int context_program_set(const struct context_program *program, uint32_t pid,
 			const struct context_place *place);
 
-/* The same for a valid walk program. */
+/* The same for a valid walk program; its incarnation is chosen here. */
 int context_program_set_walk(const struct context_program *program, uint32_t pid,
 			     const struct walk_program *walk);
 
@@ -48,3 +52,6 @@ bool context_program_take(struct context_program *program, uint32_t *ret_pid,
 
 /* How often that was not noted. */
 uint64_t context_program_count_refused(const struct context_program *program);
+
+/* How many forked children did not get their parent's walk program. */
+uint64_t context_program_count_refused_walks(const struct context_program *program);

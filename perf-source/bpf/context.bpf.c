@@ -16,6 +16,7 @@ char gpl[] SEC("license") = "GPL";
 
 /* How often a mapping was named, and how often that was not noted, as too many waited. */
 uint64_t n_named, n_refused;
+uint64_t n_walks_refused; /* children without their parent's walk program: there were too many */
 
 struct context_places context_places SEC(".maps");
 struct walk_programs walk_programs SEC(".maps");
@@ -81,12 +82,14 @@ int BPF_PROG(at_fork, struct task_struct *parent, struct task_struct *child)
 	if (!program)
 		return 0;
 	if (bpf_map_update_elem(&walk_programs, &child_pid, program, BPF_ANY)) {
-		__sync_fetch_and_add(&n_refused, 1);
+		__sync_fetch_and_add(&n_walks_refused, 1);
 		return 0;
 	}
 	copy = bpf_map_lookup_elem(&walk_programs, &child_pid);
-	if (copy)
-		copy->memory = 0;
+	if (!copy)
+		return 0;
+	copy->memory = 0;
+	copy->incarnation = bpf_ktime_get_ns();
 	return 0;
 }
 

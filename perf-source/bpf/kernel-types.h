@@ -7,6 +7,7 @@
 
 #include <linux/bpf.h>
 #include <linux/bpf_perf_event.h>
+#include <linux/errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 

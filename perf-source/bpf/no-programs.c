@@ -7,7 +7,7 @@
 #include "perf-source/bpf/sample-program.h"
 #include "perf-source/bpf/switch-program.h"
 
-int context_program_init(struct context_program *program)
+int context_program_init(struct context_program *program, uint32_t walks_max)
 {
 	*program = (struct context_program){ 0 };
 	return -ENOSYS;
@@ -18,6 +18,11 @@ void context_program_deinit(struct context_program *program)
 }
 
 int context_program_expect(const struct context_program *program, uint32_t pid)
+{
+	return -ENOSYS;
+}
+
+int context_program_expect_walk(const struct context_program *program, uint32_t pid)
 {
 	return -ENOSYS;
 }
@@ -40,6 +45,11 @@ bool context_program_take(struct context_program *program, uint32_t *ret_pid, ui
 }
 
 uint64_t context_program_count_refused(const struct context_program *program)
+{
+	return 0;
+}
+
+uint64_t context_program_count_refused_walks(const struct context_program *program)
 {
 	return 0;
 }
@@ -75,16 +85,9 @@ int sample_program_set_output(const struct sample_program *program, uint32_t cpu
 	return -ENOSYS;
 }
 
-void sample_program_set_room(const struct sample_program *program, uint64_t bytes_max)
+struct ring_share *sample_program_share(const struct sample_program *program)
 {
-}
-
-void sample_program_note_read(const struct sample_program *program, uint32_t cpu, uint64_t bytes)
-{
-}
-
-void sample_program_forget_objects(const struct sample_program *program)
-{
+	return NULL;
 }
 
 void sample_program_unload(struct sample_program *program)
@@ -117,8 +120,9 @@ int switch_program_set_parts_output(struct switch_program *program, uint32_t cpu
 	return -ENOSYS;
 }
 
-void switch_program_forget_objects(struct switch_program *program)
+struct ring_share *switch_program_share(const struct switch_program *program)
 {
+	return NULL;
 }
 
 int switch_program_set_output(struct switch_program *program, uint32_t cpu, int stacks_event,

@@ -9,15 +9,20 @@
 #include "perf-source/bpf/kernel-types.h"
 
 #include "common/wire/wire.h"
+#include "perf-source/bpf/read-budget.h"
 #include "perf-source/bpf/sample-part.h"
 #include "perf-source/bpf/walk-program.h"
 
 enum {
 	WALK_PAGE = 4096,
-	WALK_SEEN_MAX = 1 << 16, /* objects of all processes that are known to be emitted */
-	WALK_NEW_MAX = 64,	 /* objects that one sample emits; others wait for the next one */
-	WALK_IDENTITY_TEXT = 24, /* bytes of an object's first text that belong to its identity */
+	WALK_SEEN_SETS = 1 << 15, /* of objects of all processes that are known to be emitted, */
+	WALK_SEEN_WAYS = 4,	  /* so many each */
+	WALK_NEW_MAX = 64,	  /* objects that one sample emits; others wait for the next one */
+	WALK_HEAD_WORDS =
+		WALK_HEAD_MAX / 8, /* of a text's head that can belong to an object's identity, */
+	WALK_TEXT_WORDS = 6,	   /* and of the text behind it */
 	/* Where glibc keeps a thread's first keys: of each a sequence number and the value. */
+	WALK_TCB_SELF = 0x10, /* tcbhead_t begins with the thread pointer, and has it here again */
 	WALK_KEYS = 0x310,
 	WALK_KEYS_MAX = 32,
 	WALK_KEY_SIZE = 16,
@@ -33,26 +38,31 @@ struct walk_programs {
 	__type(value, struct walk_program);
 };
 
-struct walk_seen_key {
-	uint64_t address;
-	uint32_t pid, epoch; /* of what was emitted: after a loss all is emitted again */
+/*
+ * The objects that were emitted, each as a hash of its process, its address and its identity, in
+ * the set where it belongs by the first two. An object that takes the place of another one has that
+ * emitted again. A word is written at once and no lock is taken, so programs may interrupt each
+ * other anywhere.
+ */
+struct walk_seen_set {
+	uint64_t items[WALK_SEEN_WAYS]; /* 0: free */
 };
 
-/* Identities of the objects that were emitted. */
 struct walk_seen {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, WALK_SEEN_MAX);
-	__type(key, struct walk_seen_key);
-	__type(value, uint64_t);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, WALK_SEEN_SETS);
+	__type(key, uint32_t);
+	__type(value, struct walk_seen_set);
 };
 
 /* What changes from element to element. In a map, as the verifier follows values on the stack. */
 struct walk_state {
 	uint64_t address; /* of the next element */
 	uint64_t used;	  /* bytes of the part that the walk becomes */
-	uint64_t room;	  /* bytes of objects that may be emitted */
+	uint64_t room;	  /* bytes of records of objects that may be emitted */
 	uint64_t n_emitted;
-	uint32_t n; /* elements of the list */
+	uint64_t n_left; /* objects that are new, but that it was not allowed to emit */
+	uint32_t n;	 /* elements of the list */
 	uint32_t end;
 	uint32_t n_new;
 	uint32_t is_lost; /* an object had no room in the ring */
@@ -64,6 +74,7 @@ struct walk_memory {
 	struct sample_part part;
 	uint64_t identity;
 	char bytes[WALK_MEMORY_MAX + WALK_TEXT_MAX];
+	uint64_t head[WALK_HEAD_WORDS + WALK_TEXT_WORDS]; /* of a text */
 };
 
 struct walk {
@@ -73,7 +84,7 @@ struct walk {
 	char *bytes;		      /* of the part that the walk becomes */
 	struct walk_memory *memory;
 	uint64_t thread; /* the thread pointer */
-	uint32_t pid, epoch, number;
+	uint32_t pid, number;
 };
 
 static __always_inline uint64_t walk_read_pointer(uint64_t address)
@@ -84,14 +95,19 @@ static __always_inline uint64_t walk_read_pointer(uint64_t address)
 	return pointer;
 }
 
-/* Where the current thread has the value of a key; 0: the key is not in use. */
+/*
+ * Where the current thread has the value of a key; 0: the key is not in use, or it is not a thread
+ * of glibc (tcbhead_t), as others have no such place.
+ */
 static __always_inline uint64_t walk_find_key(const struct walk_root *root, uint64_t thread)
 {
 	uint32_t key = 0, flag = 1;
 
 	if (root->flag)
 		bpf_probe_read_user(&flag, sizeof(flag), (const void *)(root->start + root->flag));
-	if (flag != 1 || bpf_probe_read_user(&key, sizeof(key), (const void *)root->start) ||
+	if (flag != 1 || walk_read_pointer(thread) != thread ||
+	    walk_read_pointer(thread + WALK_TCB_SELF) != thread ||
+	    bpf_probe_read_user(&key, sizeof(key), (const void *)root->start) ||
 	    key >= WALK_KEYS_MAX)
 		return 0;
 	return thread + WALK_KEYS + key * WALK_KEY_SIZE + WALK_KEY_VALUE;
@@ -147,40 +163,56 @@ static __always_inline uint64_t walk_mask(uint64_t is_set)
 	return -(is_set & 1);
 }
 
-/* Mixes the bytes of a text in, up to its end. */
-static __always_inline uint64_t walk_mix_text(uint64_t hash, const char text[WALK_IDENTITY_TEXT])
+/* The lowest bit that is set is the highest one of the first zero byte; 0: there is none. */
+static __always_inline uint64_t walk_find_zero(uint64_t word)
 {
-	uint64_t in_text = UINT64_MAX;
+	return (word - 0x0101010101010101ULL) & ~word & 0x8080808080808080ULL;
+}
 
-	for (uint32_t i = 0; i < WALK_IDENTITY_TEXT; i++) {
-		uint64_t byte = (uint8_t)text[i];
+/* Mixes in what a pointer of an object leads to: words of its head, and how its text begins. */
+static __always_inline uint64_t walk_mix_text(uint64_t hash, const struct walk_text *text,
+					      struct walk_memory *memory, uint64_t address)
+{
+	uint64_t n = text->skip / sizeof(uint64_t), goes_on = UINT64_MAX;
 
-		in_text &= walk_mask(-byte >> 63);
-		hash = walk_mix(hash, byte & in_text);
+	barrier_var(n);
+	if (!text->size || n > WALK_HEAD_WORDS)
+		return hash;
+	if (bpf_probe_read_user(memory->head, sizeof(memory->head), (const void *)address))
+		return hash; /* its end may be absent: then the object's own words must do */
+	for (uint32_t i = 0; i < WALK_HEAD_WORDS; i++)
+		hash = walk_mix(hash, memory->head[i] & walk_mask(text->words >> i));
+	for (uint32_t i = 0; i < WALK_TEXT_WORDS; i++) {
+		uint64_t word = memory->head[n + i], zero = walk_find_zero(word);
+
+		/* Below the first zero byte, or all of the word. */
+		hash = walk_mix(hash, word & (((zero & -zero) >> 7) - 1) & goes_on);
+		goes_on &= walk_mask(!zero);
 	}
 	return hash;
 }
 
-/* The identity of an object by its words and the begin of its first text; it is never 0. */
-__noinline uint64_t walk_identity(const struct walk_object *object,
-				  const struct walk_memory *memory)
+/* The identity of an object by its own words and those of its texts; it is never 0. */
+__noinline uint64_t walk_identity(const struct walk_object *object, struct walk_memory *memory)
 {
-	char text[WALK_IDENTITY_TEXT] = { 0 };
 	const uint64_t *words;
-	uint64_t hash = 1, at;
+	uint64_t hash = 1;
 
 	if (!object || !memory)
 		return 0;
 	words = (const void *)memory->bytes;
-	at = object->texts[0].pointer;
 	for (uint32_t i = 0; i < WALK_OBJECT_MAX / 8; i++)
 		hash = walk_mix(hash, words[i] & walk_mask(object->words >> i));
-	barrier_var(at);
-	if (object->texts[0].size && at <= WALK_OBJECT_MAX - 8)
-		bpf_probe_read_user(text, sizeof(text),
-				    (const void *)(*(const uint64_t *)(memory->bytes + at) +
-						   object->texts[0].skip));
-	return walk_mix_text(hash, text) | 1;
+	for (uint32_t i = 0; i < WALK_TEXTS_MAX; i++) {
+		uint64_t at = object->texts[i].pointer;
+
+		barrier_var(at);
+		if (at > WALK_OBJECT_MAX - 8)
+			break;
+		hash = walk_mix_text(hash, &object->texts[i], memory,
+				     *(const uint64_t *)(memory->bytes + at));
+	}
+	return hash | 1;
 }
 
 /* Reads the texts of an object behind it. Returns the bytes of all. */
@@ -206,11 +238,32 @@ __noinline uint64_t walk_read_texts(const struct walk_object *object, struct wal
 	return used;
 }
 
-/* Emits an object with its texts. False: it is lost. */
-static __always_inline bool walk_emit(struct walk *walk, void *parts, uint64_t address,
+static __always_inline bool walk_is_in(const struct walk_seen_set *set, uint64_t item)
+{
+	bool is_in = false;
+
+	for (uint32_t i = 0; i < WALK_SEEN_WAYS; i++)
+		is_in |= set->items[i] == item;
+	return is_in;
+}
+
+/* In a free place, or in the place of any other one. */
+static __always_inline void walk_add(struct walk_seen_set *set, uint64_t item)
+{
+	uint32_t at = item % WALK_SEEN_WAYS;
+
+	for (uint32_t i = 0; i < WALK_SEEN_WAYS; i++)
+		at = set->items[i] ? at : i;
+	if (at < WALK_SEEN_WAYS)
+		*(volatile uint64_t *)&set->items[at] = item;
+}
+
+/* Emits an object with its texts. 0 or -errno: -ENOSPC: it is lost. */
+static __always_inline long walk_emit(struct walk *walk, void *parts, uint64_t address,
 				      uint64_t identity, uint64_t size)
 {
 	struct walk_memory *memory = walk->memory;
+	long r;
 
 	memory->identity = identity;
 	memory->part.kind = SAMPLE_PART_MEMORY;
@@ -219,37 +272,52 @@ static __always_inline bool walk_emit(struct walk *walk, void *parts, uint64_t a
 	memory->part.size = sizeof(memory->identity) + size;
 	barrier_var(size);
 	if (size > WALK_MEMORY_MAX)
-		return true;
-	walk->memory->state.n_emitted +=
-		SAMPLE_RECORD_OVERHEAD + sizeof(*memory) - sizeof(memory->bytes) + size;
-	return bpf_perf_event_output(walk->context, parts, BPF_F_CURRENT_CPU, &memory->part,
-				     sizeof(memory->part) + sizeof(memory->identity) + size) == 0;
+		return -E2BIG;
+	memory->state.n_new++;
+	r = bpf_perf_event_output(walk->context, parts, BPF_F_CURRENT_CPU, &memory->part,
+				  sizeof(memory->part) + sizeof(memory->identity) + size);
+	if (r == 0)
+		memory->state.n_emitted += read_record_size(sizeof(memory->identity) + size);
+	return r;
+}
+
+/* Emits an object that is new, if `seen` does not have `item`. */
+static __always_inline void walk_note_object(struct walk *walk, struct walk_seen_set *seen,
+					     uint64_t item, void *parts, uint64_t address,
+					     uint64_t identity)
+{
+	struct walk_state *state = &walk->memory->state;
+	long r = -EAGAIN;
+
+	if (!seen || walk_is_in(seen, item))
+		return;
+	if (state->n_new < WALK_NEW_MAX &&
+	    state->n_emitted + read_record_size(sizeof(identity) + WALK_MEMORY_MAX) <= state->room)
+		r = walk_emit(walk, parts, address, identity,
+			      walk_read_texts(&walk->program->object, walk->memory));
+	if (r == 0)
+		walk_add(seen, item);
+	state->n_left += r != 0;
+	state->is_lost |= r == -ENOSPC;
 }
 
 /* The identity of an object, which is emitted if it is new; 0: it cannot be read. */
-static __always_inline uint64_t walk_note_object(struct walk *walk, void *seen, void *parts,
+static __always_inline uint64_t walk_read_object(struct walk *walk, void *all_seen, void *parts,
 						 uint64_t address)
 {
 	const struct walk_object *object = &walk->program->object;
-	struct walk_seen_key key = { address, walk->pid, walk->epoch };
-	uint64_t size = object->size, identity;
-	const uint64_t *known;
+	uint64_t size = object->size, identity, place;
+	uint32_t key;
 
 	barrier_var(size);
 	if (size > WALK_OBJECT_MAX || !address ||
 	    bpf_probe_read_user(walk->memory->bytes, size, (const void *)address))
 		return 0;
 	identity = walk_identity(object, walk->memory);
-	known = bpf_map_lookup_elem(seen, &key);
-	if ((known && *known == identity) || walk->memory->state.n_new == WALK_NEW_MAX ||
-	    walk->memory->state.n_emitted + sizeof(*walk->memory) > walk->memory->state.room)
-		return identity;
-	walk->memory->state.n_new++;
-	size = walk_read_texts(object, walk->memory);
-	if (walk_emit(walk, parts, address, identity, size))
-		bpf_map_update_elem(seen, &key, &identity, BPF_ANY);
-	else
-		walk->memory->state.is_lost = true;
+	place = walk_mix(walk_mix(walk->program->incarnation, walk->pid), address);
+	key = place % WALK_SEEN_SETS;
+	walk_note_object(walk, bpf_map_lookup_elem(all_seen, &key), walk_mix(place, identity) | 1,
+			 parts, address, identity);
 	return identity;
 }
 
@@ -287,7 +355,7 @@ static __always_inline long walk_read_element(struct walk *walk, void *seen, voi
 	element->address = walk->memory->state.address;
 	element->identity = 0;
 	if (walk->number == 0 && object->size)
-		element->identity = walk_note_object(walk, seen, parts,
+		element->identity = walk_read_object(walk, seen, parts,
 						     *(const uint64_t *)(bytes + pointer) &
 							     object->pointer_mask);
 	walk->memory->state.used = used + sizeof(*element) + window;
@@ -358,4 +426,10 @@ static __always_inline void walk_run(struct walk *walk, long (*read)(uint32_t i,
 			bpf_loop(WALK_ELEMENTS_MAX + 1, read, walk, 0);
 		walk_end_list(walk, at);
 	}
+}
+
+static __always_inline void walk_count_left(const struct walk *walk, struct ring_share *share)
+{
+	if (walk->memory->state.n_left)
+		__sync_fetch_and_add(&share->n_left, walk->memory->state.n_left);
 }

@@ -78,32 +78,17 @@ int sample_program_load(struct sample_program *program, const struct sample_sett
 	return r;
 }
 
-void sample_program_set_room(const struct sample_program *program, uint64_t bytes_max)
-{
-	__atomic_store_n(&program->skeleton->bss->ring_bytes_max, bytes_max, __ATOMIC_RELAXED);
-}
-
 int sample_program_set_output(const struct sample_program *program, uint32_t cpu, int event)
 {
-	if (cpu >= SAMPLE_CPUS_MAX)
+	if (cpu >= RING_SHARE_CPUS_MAX)
 		return -E2BIG;
 	return bpf_map__update_elem(program->skeleton->maps.sample_parts, &cpu, sizeof(cpu), &event,
 				    sizeof(event), 0);
 }
 
-void sample_program_note_read(const struct sample_program *program, uint32_t cpu, uint64_t bytes)
+struct ring_share *sample_program_share(const struct sample_program *program)
 {
-	uint64_t *n_read = program->skeleton->bss->n_read;
-
-	if (cpu < SAMPLE_CPUS_MAX)
-		__atomic_store_n(&n_read[cpu], n_read[cpu] + bytes, __ATOMIC_RELAXED);
-}
-
-void sample_program_forget_objects(const struct sample_program *program)
-{
-	uint32_t *epoch = &program->skeleton->bss->walk_epoch;
-
-	__atomic_store_n(epoch, *epoch + 1, __ATOMIC_RELAXED);
+	return &program->skeleton->bss->share;
 }
 
 void sample_program_unload(struct sample_program *program)

@@ -8,6 +8,7 @@
 
 #include "perf-source/bpf/context-program.h"
 #include "perf-source/bpf/follow-program.h"
+#include "perf-source/bpf/ring-share.h"
 #include "perf-source/bpf/sample-terms.h"
 
 struct sample_program {
@@ -39,18 +40,12 @@ int sample_program_fd(const struct sample_program *program);
 
 /*
  * Sets the event of type BPF_OUTPUT for a CPU's parts. 0 or -errno: -E2BIG: a CPU's number of
- * SAMPLE_CPUS_MAX or above.
+ * RING_SHARE_CPUS_MAX or above.
  */
 int sample_program_set_output(const struct sample_program *program, uint32_t cpu, int event);
 
-/* How many bytes of parts of deep stacks each ring may hold. */
-void sample_program_set_room(const struct sample_program *program, uint64_t bytes_max);
-
-/* That many bytes of those parts of a CPU have been read: there is room for new ones. */
-void sample_program_note_read(const struct sample_program *program, uint32_t cpu, uint64_t bytes);
-
-/* Objects that were emitted may be lost: all are emitted again. */
-void sample_program_forget_objects(const struct sample_program *program);
+/* What the rings may hold of parts; borrowed from a loaded program. */
+struct ring_share *sample_program_share(const struct sample_program *program);
 
 /* How many samples the terms have dropped so far. */
 uint64_t sample_program_count_skipped(const struct sample_program *program);

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-enum { SAMPLE_TERMS_MAX = 16, SAMPLE_COMM_SIZE = 16, SAMPLE_CPUS_MAX = 4096 };
+enum { SAMPLE_TERMS_MAX = 16, SAMPLE_COMM_SIZE = 16 };
 
 enum sample_field {
 	SAMPLE_PID,

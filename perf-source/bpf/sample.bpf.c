@@ -9,6 +9,7 @@
 
 #include "common/wire/wire.h"
 #include "perf-source/bpf/followed-set.h"
+#include "perf-source/bpf/read-budget.h"
 #include "perf-source/bpf/read-context.h"
 #include "perf-source/bpf/read-walk.h"
 #include "perf-source/bpf/sample-part.h"
@@ -22,12 +23,8 @@ enum {
 	DISTANCE_MAX = 1 << 30, /* bytes: what lies that far away is no part of this stack */
 	/* Other mappings lie farther from the first stack (MIN_GAP of arch/x86/mm/mmap.c). */
 	FIRST_STACK_DISTANCE = 128 << 20,
-	USER_MODE = 3,	      /* in the code segment of interrupted user code */
-	PARTS_OF_NO_USE = 4,  /* at the begin, at the end, and before an absent page */
-	RECORD_OVERHEAD = 52, /* bytes of a record of PERF_RECORD_RAW_TYPE before our data */
-	WORD = 8,	      /* of which a record is a multiple */
-	NANOSECONDS_A_WINDOW = 100000000,
-	TIME_SHARE = 4, /* a 4th of a CPU's time, so that programs go on */
+	USER_MODE = 3,	     /* in the code segment of interrupted user code */
+	PARTS_OF_NO_USE = 4, /* at the begin, at the end, and before an absent page */
 };
 
 /* Constant once the program is loaded, so that the kernel drops what is not needed. */
@@ -39,16 +36,12 @@ const volatile uint64_t stack_size, stack_limit;
 const volatile bool reads_contexts, reads_walks;
 
 uint64_t n_skipped;
-
-/* Bytes of SAMPLE_PART_DEEPER that a ring may hold, and those that were read from each CPU's. */
-uint64_t ring_bytes_max, n_read[SAMPLE_CPUS_MAX];
+struct ring_share share;
 
 struct followed_set followed SEC(".maps");
 struct context_places context_places SEC(".maps");
 struct walk_programs walk_programs SEC(".maps");
 struct walk_seen walk_seen SEC(".maps");
-
-uint32_t walk_epoch; /* becomes another one if something was lost */
 
 /* An event of ours of each CPU. */
 struct {
@@ -57,9 +50,19 @@ struct {
 	__type(value, int);
 } sample_parts SEC(".maps");
 
+/* What changes from part to part. In a map, as the verifier follows values on the stack. */
+struct stack_state {
+	uint64_t end;	  /* of what is to be read */
+	uint64_t size;	  /* of the first part, */
+	uint64_t n_read;  /* of which that much has been read */
+	uint32_t cut;	  /* why it ends there */
+	uint32_t step;	  /* bytes of another part */
+	uint32_t is_lost; /* a part had no room in the ring */
+};
+
 struct reader {
-	uint64_t window_since, window_ns; /* time that reading stacks took since then */
-	uint64_t n_written;		  /* bytes of SAMPLE_PART_DEEPER so far */
+	struct read_budget budget;
+	struct stack_state state;
 	struct sample_part part;
 	char bytes[SAMPLE_PART_MAX + PAGE]; /* of `part`, and room for a page behind any of them */
 };
@@ -175,29 +178,16 @@ static __always_inline uint64_t end_of_stack(struct task_struct *task, uint64_t 
 	return end == start ? (end | (PAGE - 1)) + 1 : end; /* argc and what follows it */
 }
 
-/* Whether there is time left to read another part; `now` becomes the time. */
-static __always_inline bool is_affordable(struct reader *reader, uint64_t *now)
-{
-	*now = bpf_ktime_get_ns();
-	if (*now - reader->window_since > NANOSECONDS_A_WINDOW) {
-		reader->window_since = *now;
-		reader->window_ns = 0;
-	}
-	return reader->window_ns <= NANOSECONDS_A_WINDOW / TIME_SHARE;
-}
-
-/* Reads a stack part by part. */
-struct deeper {
+struct reading {
 	struct bpf_perf_event_data *context;
 	struct reader *reader;
-	uint64_t n_read; /* of this CPU */
-	uint64_t end;
-	uint32_t cut;  /* why it ends there */
-	uint32_t step; /* bytes of a part */
-	bool is_lost;  /* a part had no room in the ring */
 };
 
-/* Emits reader->part with `size` of reader->bytes. False: the kernel has counted a loss. */
+/*
+ * Emits reader->part with `size` of reader->bytes. False: the ring has no room, and the kernel has
+ * counted a loss. A CPU whose event of parts is not open, as it was offline, has samples without
+ * parts.
+ */
 static __always_inline bool put_part(struct bpf_perf_event_data *context, struct reader *reader,
 				     uint64_t size)
 {
@@ -206,135 +196,139 @@ static __always_inline bool put_part(struct bpf_perf_event_data *context, struct
 		return false;
 	reader->part.size = size;
 	return bpf_perf_event_output(context, &sample_parts, BPF_F_CURRENT_CPU, &reader->part,
-				     sizeof(reader->part) + size) == 0;
+				     sizeof(reader->part) + size) != -ENOSPC;
 }
 
 /* The same for a part that counts against the share of the ring. */
-static __always_inline bool put_deeper(struct deeper *deeper, uint64_t size)
+static __always_inline bool put_deeper(struct reading *reading, uint64_t size)
 {
-	struct reader *reader = deeper->reader;
+	struct reader *reader = reading->reader;
 
-	if (!put_part(deeper->context, reader, size)) {
-		deeper->is_lost = true;
+	if (!put_part(reading->context, reader, size)) {
+		reader->state.is_lost = true;
 		return false;
 	}
-	reader->n_written +=
-		(SAMPLE_RECORD_OVERHEAD + sizeof(reader->part) + size + WORD - 1) & -WORD;
+	reader->budget.n_written += read_record_size(size);
 	return true;
 }
 
-static __always_inline long put_cut(struct deeper *deeper, uint32_t cut)
+static __always_inline long put_cut(struct reading *reading, uint32_t cut)
 {
-	deeper->reader->part.end = cut;
-	put_deeper(deeper, 0);
+	reading->reader->part.end = cut;
+	put_deeper(reading, 0);
 	return 1;
 }
 
 /* Reads and emits the next part; 1: it was the last one. */
 static long read_part(uint32_t i, void *arg)
 {
-	struct deeper *deeper = arg;
-	struct reader *reader = deeper->reader;
-	uint64_t address = reader->part.address, left = deeper->end - address, begun;
-	uint64_t size = deeper->step - (address & (PAGE - 1)); /* up to the end of a page */
+	struct reading *reading = arg;
+	struct reader *reader = reading->reader;
+	struct stack_state *state = &reader->state;
+	uint64_t address = reader->part.address, left = state->end - address, begun;
+	uint64_t size = state->step - (address & (PAGE - 1)); /* up to the end of a page */
 
 	if (size > left)
 		size = left;
 	barrier_var(size); /* the verifier must see the value itself compared */
 	if (size > SAMPLE_PART_MAX)
 		return 1;
-	if (!is_affordable(reader, &begun))
-		return put_cut(deeper, WIRE_stack_cut_BUDGET);
-	if (reader->n_written - deeper->n_read + size > ring_bytes_max)
-		return put_cut(deeper, WIRE_stack_cut_ROOM);
+	if (!read_budget_has_time(&reader->budget, &begun))
+		return put_cut(reading, WIRE_stack_cut_BUDGET);
+	if (read_budget_room(&reader->budget, &share, bpf_get_smp_processor_id()) <
+	    read_record_size(size))
+		return put_cut(reading, WIRE_stack_cut_ROOM);
 	if (bpf_probe_read_user(reader->bytes, size, (const void *)address)) {
-		if (deeper->step == PAGE)
-			return put_cut(deeper, WIRE_stack_cut_ABSENT);
-		deeper->step = PAGE; /* one of its pages is absent: which one? */
+		if (state->step == PAGE)
+			return put_cut(reading, WIRE_stack_cut_ABSENT);
+		state->step = PAGE; /* one of its pages is absent: which one? */
 		return 0;
 	}
-	reader->part.end = size == left ? deeper->cut : 0;
-	if (!put_deeper(deeper, size))
+	reader->part.end = size == left ? state->cut : 0;
+	if (!put_deeper(reading, size))
 		return 1;
 	reader->part.address += size;
-	reader->window_ns += bpf_ktime_get_ns() - begun;
+	read_budget_take_time(&reader->budget, begun);
 	return size == left;
 }
 
-struct pages {
-	struct reader *reader;
-	uint64_t address, size, n_read;
-};
-
 static long read_page(uint32_t i, void *arg)
 {
-	struct pages *pages = arg;
-	uint64_t n = pages->n_read, address = pages->address + n, left = pages->size - n;
-	uint64_t size = PAGE - (address & (PAGE - 1));
+	struct reader *reader = ((struct reading *)arg)->reader;
+	uint64_t n = reader->state.n_read, address = reader->part.address + n;
+	uint64_t size = PAGE - (address & (PAGE - 1)), left = reader->state.size - n;
 
 	if (size > left)
 		size = left;
 	barrier_var(n);
 	barrier_var(size);
 	if (n > SAMPLE_PART_MAX || size > PAGE || !size ||
-	    bpf_probe_read_user(pages->reader->bytes + n, size, (const void *)address))
+	    bpf_probe_read_user(reader->bytes + n, size, (const void *)address))
 		return 1;
-	pages->n_read = n + size;
+	reader->state.n_read = n + size;
 	return 0;
 }
 
-/* Reads bytes up to the first page that is not in memory; returns their number. */
-static __always_inline uint64_t read_bytes(struct reader *reader, uint64_t address, uint64_t size)
+/* Reads the first part, up to the first page that is not in memory. */
+static __always_inline void read_first_part(struct reading *reading)
 {
-	struct pages pages = { reader, address, size };
+	struct reader *reader = reading->reader;
+	uint64_t size = reader->state.size;
 
 	barrier_var(size);
 	if (size <= SAMPLE_PART_MAX &&
-	    !bpf_probe_read_user(reader->bytes, size, (const void *)address))
-		return size;
-	bpf_loop(SAMPLE_PART_MAX / PAGE + 2, read_page, &pages, 0);
-	return pages.n_read;
+	    !bpf_probe_read_user(reader->bytes, size, (const void *)reader->part.address))
+		reader->state.n_read = size;
+	else
+		bpf_loop(SAMPLE_PART_MAX / PAGE + 2, read_page, reading, 0);
 }
 
-/* Reads a stack on behind its first part. */
-static __always_inline void read_deeper(struct deeper *deeper, uint64_t address)
+/* What to read of a stack with a known end; or, with end 0, no more than perf would copy. */
+static __always_inline void plan(struct stack_state *state, uint64_t sp, uint64_t end)
 {
-	uint32_t cpu = bpf_get_smp_processor_id();
-
-	if (cpu >= SAMPLE_CPUS_MAX)
-		return;
-	deeper->n_read = n_read[cpu];
-	deeper->reader->part.kind = SAMPLE_PART_DEEPER;
-	deeper->reader->part.address = address;
-	bpf_loop(stack_limit / PAGE + PARTS_OF_NO_USE, read_part, deeper, 0);
+	*state = (struct stack_state){
+		.end = end ? end : sp + stack_size,
+		.cut = WIRE_stack_cut_END,
+		.step = STEP,
+	};
+	if (state->end - sp > stack_limit) {
+		state->end = sp + stack_limit;
+		state->cut = WIRE_stack_cut_LIMIT;
+	}
+	state->size = state->end - sp < SAMPLE_PART_MAX ? state->end - sp : SAMPLE_PART_MAX;
 }
 
-/* Of a stack whose end is not known, no more than perf would copy. False: a part is lost. */
+/* Why a stack with a known end is not whole with its first part; 0: it is, or it goes on. */
+static __always_inline uint32_t first_cut(const struct stack_state *state, uint64_t sp)
+{
+	if (state->n_read < state->size)
+		return WIRE_stack_cut_ABSENT;
+	return sp + state->n_read == state->end && state->cut == WIRE_stack_cut_LIMIT
+		       ? WIRE_stack_cut_LIMIT
+		       : 0;
+}
+
+/* False: a part is lost. */
 static __always_inline bool read_stack(struct bpf_perf_event_data *context,
 				       struct task_struct *task, struct reader *reader)
 {
-	struct deeper deeper = { context, reader, .cut = WIRE_stack_cut_END, .step = STEP };
-	uint64_t sp = reader->part.sp, end = end_of_stack(task, sp), size, n;
+	struct reading reading = { context, reader };
+	struct stack_state *state = &reader->state;
+	uint64_t sp = reader->part.sp, end = end_of_stack(task, sp);
 
-	deeper.end = end ? end : sp + stack_size;
-	if (deeper.end - sp > stack_limit) {
-		deeper.end = sp + stack_limit;
-		deeper.cut = WIRE_stack_cut_LIMIT;
-	}
-	size = deeper.end - sp < SAMPLE_PART_MAX ? deeper.end - sp : SAMPLE_PART_MAX;
-	n = read_bytes(reader, sp, size);
+	plan(state, sp, end);
 	reader->part.kind = SAMPLE_PART_STACK;
 	reader->part.address = sp;
-	reader->part.end = 0;
-	if (end && n < size)
-		reader->part.end = WIRE_stack_cut_ABSENT;
-	else if (end && deeper.end < end && sp + n == deeper.end)
-		reader->part.end = WIRE_stack_cut_LIMIT;
-	if (!put_part(context, reader, n))
+	read_first_part(&reading);
+	reader->part.end = end ? first_cut(state, sp) : 0;
+	if (!put_part(context, reader, state->n_read))
 		return false;
-	if (end && n == size && sp + n < deeper.end)
-		read_deeper(&deeper, sp + n);
-	return !deeper.is_lost;
+	if (!end || state->n_read < state->size || sp + state->n_read >= state->end)
+		return true;
+	reader->part.kind = SAMPLE_PART_DEEPER;
+	reader->part.address = sp + state->n_read;
+	bpf_loop(stack_limit / PAGE + PARTS_OF_NO_USE, read_part, &reading, 0);
+	return !state->is_lost;
 }
 
 /* False: it is lost. */
@@ -357,14 +351,6 @@ static long read_element(uint32_t i, void *walk)
 	return walk_read_element(walk, &walk_seen, &sample_parts);
 }
 
-/* Bytes of objects that the ring has room for. */
-static __always_inline uint64_t room_of(const struct reader *reader, uint32_t cpu)
-{
-	uint64_t used = cpu < SAMPLE_CPUS_MAX ? reader->n_written - n_read[cpu] : 0;
-
-	return used < ring_bytes_max ? ring_bytes_max - used : 0;
-}
-
 /* False: a part is lost. */
 static __always_inline bool put_walk(struct bpf_perf_event_data *context, struct task_struct *task,
 				     struct reader *reader)
@@ -380,15 +366,16 @@ static __always_inline bool put_walk(struct bpf_perf_event_data *context, struct
 	reader->part.kind = SAMPLE_PART_WALK;
 	reader->part.address = 0;
 	reader->part.end = 0;
-	if (!is_affordable(reader, &begun)) {
+	if (!read_budget_has_time(&reader->budget, &begun)) {
 		reader->part.end = WIRE_walk_end_BUDGET;
 		return put_part(context, reader, 0);
 	}
 	walk.thread = task->thread.fsbase;
-	walk.epoch = walk_epoch;
-	walk_run(&walk, read_element, reader->part.sp, room_of(reader, cpu));
-	reader->n_written += walk.memory->state.n_emitted;
-	reader->window_ns += bpf_ktime_get_ns() - begun;
+	walk_run(&walk, read_element, reader->part.sp,
+		 read_budget_room(&reader->budget, &share, cpu));
+	reader->budget.n_written += walk.memory->state.n_emitted;
+	read_budget_take_time(&reader->budget, begun);
+	walk_count_left(&walk, &share);
 	return !walk.memory->state.is_lost && put_part(context, reader, walk.memory->state.used);
 }
 

@@ -79,11 +79,9 @@ int switch_program_set_parts_output(struct switch_program *program, uint32_t cpu
 	return set_item(program->skeleton->maps.parts, cpu, event);
 }
 
-void switch_program_forget_objects(struct switch_program *program)
+struct ring_share *switch_program_share(const struct switch_program *program)
 {
-	uint32_t *epoch = &program->skeleton->bss->walk_epoch;
-
-	__atomic_store_n(epoch, *epoch + 1, __ATOMIC_RELAXED);
+	return &program->skeleton->bss->share;
 }
 
 /* Attaches sched_switch last: a thread that is unknown there existed before. */

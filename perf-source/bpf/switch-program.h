@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "perf-source/bpf/context-program.h"
+#include "perf-source/bpf/ring-share.h"
 #include "perf-source/bpf/switch-state.h"
 
 enum { SWITCH_LOOK_CUT = 1 }; /* of switch_program_each() */
@@ -47,8 +48,8 @@ int switch_program_set_output(struct switch_program *program, uint32_t cpu, int 
 /* The same for parts (sample-part.h). */
 int switch_program_set_parts_output(struct switch_program *program, uint32_t cpu, int event);
 
-/* Objects of interpreters that were emitted may be lost: all are emitted again. */
-void switch_program_forget_objects(struct switch_program *program);
+/* What the rings may hold of objects; borrowed from a loaded program. */
+struct ring_share *switch_program_share(const struct switch_program *program);
 
 /* Attaches the programs; threads that exist already are known since `begun`. 0 or -errno. */
 int switch_program_start(struct switch_program *program, uint64_t begun, uint64_t threshold_ns);

@@ -6,6 +6,7 @@
 #include "perf-source/bpf/kernel-types.h"
 
 #include "common/wire/wire.h"
+#include "perf-source/bpf/read-budget.h"
 #include "perf-source/bpf/read-context.h"
 #include "perf-source/bpf/read-walk.h"
 #include "perf-source/bpf/switch-state.h"
@@ -13,7 +14,6 @@
 enum {
 	/* Of a task. With stacks of 32 KiB (KASAN), hardly any waker is recognized. */
 	KERNEL_STACK_SIZE = 16 * 1024,
-	SWITCH_WALK_ROOM = 256 * 1024, /* bytes of new objects that one wait may emit */
 };
 
 /* The kernel gives helpers that read tracing data only to programs under the GPL. */
@@ -25,7 +25,7 @@ const volatile bool reads_contexts, reads_walks;
 struct context_places context_places SEC(".maps");
 struct walk_programs walk_programs SEC(".maps");
 struct walk_seen walk_seen SEC(".maps");
-uint32_t walk_epoch; /* becomes another one if something was lost */
+struct ring_share share;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -112,6 +112,7 @@ static __always_inline void emit(void *ctx, const struct switch_thread *thread, 
 }
 
 struct emitted_walk {
+	struct read_budget budget;
 	struct sample_part part;
 	char bytes[SAMPLE_PART_MAX];
 };
@@ -136,13 +137,38 @@ static long read_element(uint32_t i, void *walk)
 	return walk_read_element(walk, &walk_seen, &parts);
 }
 
+static __always_inline void put_walk(void *ctx, struct emitted_walk *emitted, uint64_t size)
+{
+	barrier_var(size);
+	if (size > SAMPLE_PART_MAX)
+		return;
+	emitted->part.size = size;
+	bpf_perf_event_output(ctx, &parts, BPF_F_CURRENT_CPU, &emitted->part,
+			      sizeof(emitted->part) + size);
+}
+
+/* Runs a walk program within the CPU's budget. */
+static __always_inline void run_walk(struct walk *walk, struct emitted_walk *emitted,
+				     uint64_t begun)
+{
+	struct walk_state *state = &walk->memory->state;
+
+	walk_run(walk, read_element, emitted->part.sp,
+		 read_budget_room(&emitted->budget, &share, bpf_get_smp_processor_id()));
+	emitted->budget.n_written += state->n_emitted;
+	read_budget_take_time(&emitted->budget, begun);
+	walk_count_left(walk, &share);
+	if (!state->is_lost)
+		put_walk(walk->context, emitted, state->used);
+}
+
 /* Emits what the thread's interpreter executes, in front of its stack. */
 static __always_inline void emit_walk(void *ctx, struct task_struct *task)
 {
 	uint32_t pid = task->tgid, cpu = bpf_get_smp_processor_id();
 	struct emitted_walk *emitted = bpf_map_lookup_elem(&emitted_walks, &cpu);
-	struct walk walk = { .context = ctx, .pid = pid, .epoch = walk_epoch };
-	uint64_t used;
+	struct walk walk = { .context = ctx, .pid = pid };
+	uint64_t begun;
 
 	walk.program = bpf_map_lookup_elem(&walk_programs, &pid);
 	walk.memory = bpf_map_lookup_elem(&walk_memories, &cpu);
@@ -154,14 +180,12 @@ static __always_inline void emit_walk(void *ctx, struct task_struct *task)
 		.sp = ((const struct pt_regs___kernel *)bpf_task_pt_regs(task))->sp,
 		.kind = SAMPLE_PART_WALK,
 	};
-	walk_run(&walk, read_element, emitted->part.sp, SWITCH_WALK_ROOM);
-	used = walk.memory->state.used;
-	barrier_var(used);
-	if (walk.memory->state.is_lost || used > SAMPLE_PART_MAX)
-		return;
-	emitted->part.size = used;
-	bpf_perf_event_output(ctx, &parts, BPF_F_CURRENT_CPU, emitted,
-			      sizeof(emitted->part) + used);
+	if (read_budget_has_time(&emitted->budget, &begun)) {
+		run_walk(&walk, emitted, begun);
+	} else {
+		emitted->part.end = WIRE_walk_end_BUDGET;
+		put_walk(ctx, emitted, 0);
+	}
 }
 
 /* Emits the current stack, and the context of its thread. */

@@ -58,9 +58,11 @@ static void test_an_exec_forgets_the_place(void **state)
 
 	assert_int_equal(context_program_set(&program, pid, &place), -ENOENT);
 	assert_int_equal(context_program_expect(&program, pid), 0);
+	assert_int_equal(context_program_expect_walk(&program, pid), 0);
 	assert_int_equal(context_program_set(&program, pid, &place), 0);
 	assert_int_equal(context_program_set_walk(&program, pid, &walk), 0);
-	assert_int_equal(context_program_expect(&program, pid), 0); /* keeps it */
+	assert_int_equal(context_program_expect(&program, pid), 0);	 /* keeps it */
+	assert_int_equal(context_program_expect_walk(&program, pid), 0); /* keeps it */
 	assert_int_equal(write(end, "x", 1), 1);
 	wait_until_forgotten(pid);
 	close(end);
@@ -73,6 +75,7 @@ static void test_an_end_forgets_the_place(void **state)
 	pid_t pid = start_child(&end);
 
 	assert_int_equal(context_program_expect(&program, pid), 0);
+	assert_int_equal(context_program_expect_walk(&program, pid), 0);
 	close(end);
 	waitpid(pid, &status, 0);
 	wait_until_forgotten(pid);
@@ -84,6 +87,7 @@ static void test_a_child_has_the_walk_program_and_no_place(void **state)
 	pid_t pid;
 
 	assert_int_equal(context_program_expect(&program, getpid()), 0);
+	assert_int_equal(context_program_expect_walk(&program, getpid()), 0);
 	pid = start_child(&end);
 	assert_int_equal(context_program_set_walk(&program, pid, &walk), 0);
 	assert_int_equal(context_program_set(&program, pid, &place), -ENOENT);
@@ -116,7 +120,7 @@ static void test_a_named_mapping_is_reported(void **state)
 
 static int set_up(void **state)
 {
-	int r = context_program_init(&program);
+	int r = context_program_init(&program, WALK_PROGRAMS_MAX);
 
 	if (r == 0)
 		return 0;

@@ -249,7 +249,7 @@ static void test_an_event_takes_one_that_reads_stacks(void **state)
 	is_for_events = true;
 	assert_int_equal(sample_program_load(&program, &settings), 0);
 	assert_true(sample_program_fd(&program) >= 0);
-	assert_int_equal(sample_program_set_output(&program, SAMPLE_CPUS_MAX, -1), -E2BIG);
+	assert_int_equal(sample_program_set_output(&program, RING_SHARE_CPUS_MAX, -1), -E2BIG);
 	sample_program_unload(&program);
 	is_for_events = false;
 }

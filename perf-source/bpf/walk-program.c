@@ -34,6 +34,7 @@ bool walk_program_is_valid(const struct walk_program *program)
 		return program->lists[0].window;
 	for (size_t i = 0; i < WALK_TEXTS_MAX; i++)
 		if (object->texts[i].size && (object->texts[i].size > WALK_TEXT_MAX ||
+					      object->texts[i].skip > WALK_HEAD_MAX ||
 					      !has_pointer(object->texts[i].pointer, object->size)))
 			return false;
 	return object->size <= WALK_OBJECT_MAX && object->size % 8 == 0 &&

@@ -3,7 +3,7 @@
  * Walk programs: what is read of an interpreter's memory at each sample of a thread. They are data
  * and know no language: a list of elements, of each a window of bytes, and behind a pointer in it
  * an object that is emitted when it is first seen, with what its own pointers lead to. A helper
- * without rights makes them of the process's files and memory (runtime-finder.h).
+ * without rights makes them of the process's files and memory (context/runtime.h).
  */
 #pragma once
 
@@ -19,7 +19,8 @@ enum {
 	WALK_WINDOW_MAX = 128, /* bytes of an element */
 	WALK_OBJECT_MAX = 256, /* bytes of an object, */
 	WALK_TEXTS_MAX = 3,
-	WALK_TEXT_MAX = 1536, /* and of what one of its pointers leads to */
+	WALK_TEXT_MAX = 1536, /* and of what one of its pointers leads to, */
+	WALK_HEAD_MAX = 64,   /* of which that many are in front of what is text */
 };
 
 enum walk_base {
@@ -51,11 +52,11 @@ struct walk_list {
 struct walk_text {
 	uint16_t pointer; /* where the object has its address */
 	uint16_t size;	  /* bytes; 0: there is none */
-	uint16_t skip;	  /* bytes in front of what is text */
-	uint16_t reserved;
+	uint16_t skip;	  /* bytes in front of what is text: its head */
+	uint16_t words;	  /* those of the head that never change, a bit each */
 };
 
-/* Of the elements of the first list. An object's identity is its own words and its first text. */
+/* Of the elements of the first list. By what never changes of it, an object has an identity. */
 struct walk_object {
 	uint64_t pointer_mask;
 	uint32_t words;	  /* those of the object that never change, a bit each */
@@ -67,6 +68,7 @@ struct walk_object {
 struct walk_program {
 	struct walk_list lists[WALK_LISTS_MAX];
 	struct walk_object object;
+	uint64_t incarnation; /* another one for each process that has had the PID */
 	/* The kernel's address of the memory that it was made for, once it has run; 0: not yet. */
 	uint64_t memory;
 };

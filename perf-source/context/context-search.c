@@ -34,6 +34,11 @@ static int list_process(uint32_t pid, void *arg)
 	return r;
 }
 
+int context_search_add(struct context_search *search, uint32_t pid)
+{
+	return list_process(pid, &search->all);
+}
+
 /* Lists the processes that are due. 0 or -ENOMEM. */
 static int begin_rounds(struct context_search *search, uint64_t now)
 {

@@ -38,5 +38,8 @@ int context_search_go_on(struct context_search *search,
 			 int (*found)(uint32_t pid, const struct context_hints *hints, void *arg),
 			 void *arg);
 
+/* Adds a process to those whose maps are to be searched. 0 or -ENOMEM. */
+int context_search_add(struct context_search *search, uint32_t pid);
+
 /* Whether the first search is under way. */
 bool context_search_is_first(const struct context_search *search);

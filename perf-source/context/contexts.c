@@ -89,12 +89,48 @@ static int add_found(uint32_t pid, const struct context_hints *hints, void *arg)
 				.pid = pid, .hints = *hints, .added = clock_now(CLOCK_MONOTONIC) });
 }
 
-int contexts_note_mapping(struct contexts *contexts, uint32_t pid, const char *path)
+static int add_runtime(struct contexts *contexts, uint32_t pid)
 {
 	static const struct context_hints hints = { .may_have_runtime = true };
 
-	return contexts->search.wanted & CONTEXTS_RUNTIMES && runtime_may_be_in(path)
-		       ? add_found(pid, &hints, contexts)
+	return add_found(pid, &hints, contexts);
+}
+
+int contexts_note_mapping(struct contexts *contexts, uint32_t pid, const char *path)
+{
+	if (!(contexts->search.wanted & CONTEXTS_RUNTIMES) || !path || !runtime_may_be_in(path))
+		return 0;
+	return add_runtime(contexts, pid);
+}
+
+/* Whether the interpreter of a process is being looked for. */
+static bool is_expected(const struct contexts *contexts, uint32_t pid)
+{
+	for (size_t i = 0; i < contexts->n_waiting; i++)
+		if (contexts->waiting[i].pid == pid)
+			return contexts->waiting[i].hints.may_have_runtime;
+	for (size_t i = 0; i < CONTEXTS_HELPERS_MAX; i++)
+		if (contexts->helpers[i].upid && contexts->helpers[i].pid == pid)
+			return contexts->helpers[i].hints.may_have_runtime;
+	return false;
+}
+
+int contexts_note_fork(struct contexts *contexts, uint32_t parent, uint32_t child, uint64_t time)
+{
+	const uint64_t *set_at;
+	uint64_t upid;
+	int r;
+
+	if (!(contexts->search.wanted & CONTEXTS_RUNTIMES) || parent == child)
+		return 0;
+	if (context_search_is_first(&contexts->search))
+		return context_search_add(&contexts->search, child);
+	r = processes_of_sample(contexts->processes, parent, 0, time, &upid);
+	if (r < 0 || !upid)
+		return r;
+	set_at = pair_map_find(&contexts->runtimes, upid, 0);
+	return (set_at && *set_at >= time) || is_expected(contexts, parent)
+		       ? add_runtime(contexts, child)
 		       : 0;
 }
 
@@ -181,6 +217,17 @@ static int may_begin(const struct contexts *contexts, uint32_t pid, uint64_t upi
 	return 0;
 }
 
+static void expect(struct contexts *contexts, const struct context_job *job)
+{
+	if (!context_program_is_loaded(contexts->program))
+		return;
+	if (context_program_expect(contexts->program, job->pid) < 0)
+		contexts->n_refused++;
+	if (job->hints.may_have_runtime &&
+	    context_program_expect_walk(contexts->program, job->pid) < 0)
+		contexts->n_runtimes_refused++;
+}
+
 /*
  * Starts a helper. The process is expected first: of what it is then nothing is set if it executes
  * another program. 0 or -errno: -EAGAIN: not now; -EBUSY: nor soon; with job->upid 0 there is none.
@@ -205,14 +252,14 @@ static int begin(struct contexts *contexts, struct context_job *job, uint64_t ti
 	r = processes_of_sample(contexts->processes, job->pid, 0, time, &upid);
 	if (r < 0 || !upid)
 		return r;
+	if (!job->hints.n && pair_map_find(&contexts->runtimes, upid, 0)) /* it is known */
+		return 0;
 	r = may_begin(contexts, job->pid, upid, job->begun);
 	if (r == 0)
 		memory = open_memory(job->pid);
 	if (r == -EBUSY)
 		return r;
-	if (context_program_is_loaded(contexts->program) &&
-	    context_program_expect(contexts->program, job->pid) < 0)
-		contexts->n_refused++;
+	expect(contexts, job);
 	if (memory < 0 || context_reader_begin(&job->reader, memory, &job->hints, images, n) < 0) {
 		contexts->n_refused++;
 		return 0;
@@ -320,13 +367,15 @@ static int take_runtime(struct contexts *contexts, const struct context_job *job
 	if (!out.kind.size || pair_map_find(&contexts->runtimes, job->upid, 0) ||
 	    !walk_program_is_valid(&runtime->walk))
 		return 0;
-	set(&contexts->runtimes, job->upid, runtime->image);
 	r = stage_put(contexts->stage, WIRE_RECORD_runtime, &out);
 	if (r == 0)
 		r = wire_writer_flush(&contexts->stage->writer);
-	if (r == 0 && context_program_is_loaded(contexts->program))
-		context_program_set_walk(contexts->program, job->pid, &runtime->walk);
-	return r;
+	if (r < 0)
+		return r;
+	/* -ENOENT: it has ended, or executes another program. */
+	if (context_program_set_walk(contexts->program, job->pid, &runtime->walk) == 0)
+		set(&contexts->runtimes, job->upid, clock_now(CLOCK_MONOTONIC));
+	return 0;
 }
 
 /* Takes what a helper has found, if the process is still the one that it was. 0 or -errno. */
@@ -397,7 +446,11 @@ bool contexts_are_coming(const struct contexts *contexts)
 void contexts_count(const struct contexts *contexts)
 {
 	uint64_t n = contexts->n_refused + context_program_count_refused(contexts->program);
+	uint64_t n_runtimes = contexts->n_runtimes_refused +
+			      context_program_count_refused_walks(contexts->program);
 
 	if (n)
 		*counters_get(&contexts->stage->counters, "refused", "process-contexts") += n;
+	if (n_runtimes)
+		*counters_get(&contexts->stage->counters, "refused", "runtimes") += n_runtimes;
 }

@@ -42,11 +42,11 @@ struct contexts {
 	struct context_job *waiting;
 	size_t n_waiting, n_waiting_allocated;
 	struct pair_map published; /* (upid, 0) → when the context that was emitted was published */
-	struct pair_map runtimes; /* (upid, 0) → the image of the runtime that was emitted */
+	struct pair_map runtimes; /* (upid, 0) → when its walk program was set; CLOCK_MONOTONIC */
 	struct pair_map read_at;  /* (upid, 0) → when it was last read; CLOCK_MONOTONIC */
 	uint64_t begin_at;	  /* no helper is started before it; CLOCK_MONOTONIC */
 	size_t n_stuck;
-	uint64_t n_refused;
+	uint64_t n_refused, n_runtimes_refused;
 };
 
 /* `wanted`: enum contexts_wanted; `is_wanted`: whether the recording is of a process. */
@@ -55,8 +55,15 @@ void contexts_init(struct contexts *contexts, struct stage *stage, struct proces
 		   bool (*is_wanted)(uint32_t pid, void *arg), void *arg);
 void contexts_deinit(struct contexts *contexts);
 
-/* To be called for a mapping of a file with code: it may hold an interpreter. 0 or -ENOMEM. */
+/* To be called for a mapping of a file (NULL: no text): it may hold an interpreter. 0 or -ENOMEM.
+ */
 int contexts_note_mapping(struct contexts *contexts, uint32_t pid, const char *path);
+
+/*
+ * To be called for a fork, in the order of the stream. A child of a process whose interpreter is
+ * known has a walk program from the kernel, others are to be looked at. 0 or -errno.
+ */
+int contexts_note_fork(struct contexts *contexts, uint32_t parent, uint32_t child, uint64_t time);
 
 /* To be called regularly; `time` is that of the stream. 0 or -errno: of the output, or of memory.
  */

@@ -27,7 +27,9 @@ enum {
 	BYTES_HEAD = 32,
 };
 
-/* Offsets in bytes; -1: this version has none. */
+enum { NONE = -1 };
+
+/* Offsets in bytes; NONE: this version has no such field. */
 struct cpython_layout {
 	uint8_t minor;
 	int key;		 /* Py_tss_t in _PyRuntime, of thread states */
@@ -40,13 +42,73 @@ struct cpython_layout {
 };
 
 static const struct cpython_layout layouts[] = {
-	{ 11, 592, 576, 152, 56, -1, 8, 16, 32, 48, 56, 68, 112, 128, 136, 72, 184, 48 },
-	{ 12, 1544, -1, -1, 56, -1, 0, 8, 0, 8, 56, 70, 112, 128, 136, 68, 192, 40 },
-	{ 13, 2160, -1, -1, -1, 72, -1, -1, 0, 8, 56, 70, 112, 128, 136, 68, 200, 40 },
+	{
+		.minor = 11,
+		.key = 592,
+		.current = 576,
+		.current_id = 152,
+		.cframe = 56,
+		.current_frame = NONE,
+		.cframe_frame = 8,
+		.cframe_previous = 16,
+		.frame_code = 32,
+		.frame_previous = 48,
+		.frame_instruction = 56,
+		.frame_owner = 69,
+		.code_filename = 112,
+		.code_qualname = 128,
+		.code_linetable = 136,
+		.code_firstline = 72,
+		.code_bytes = 184,
+		.text = 48,
+	},
+	{
+		.minor = 12,
+		.key = 1544,
+		.current = NONE,
+		.current_id = NONE,
+		.cframe = 56,
+		.current_frame = NONE,
+		.cframe_frame = 0,
+		.cframe_previous = 8,
+		.frame_code = 0,
+		.frame_previous = 8,
+		.frame_instruction = 56,
+		.frame_owner = 70,
+		.code_filename = 112,
+		.code_qualname = 128,
+		.code_linetable = 136,
+		.code_firstline = 68,
+		.code_bytes = 192,
+		.text = 40,
+	},
+	{
+		.minor = 13,
+		.key = 2160,
+		.current = NONE,
+		.current_id = NONE,
+		.cframe = NONE,
+		.current_frame = 72,
+		.cframe_frame = NONE,
+		.cframe_previous = NONE,
+		.frame_code = 0,
+		.frame_previous = 8,
+		.frame_instruction = 56,
+		.frame_owner = 70,
+		.code_filename = 112,
+		.code_qualname = 128,
+		.code_linetable = 136,
+		.code_firstline = 68,
+		.code_bytes = 200,
+		.text = 40,
+	},
 };
 
 /* The words of a code object that its creation sets: its type, sizes, constants, names, texts. */
 #define CODE_WORDS 0x3ffbeU
+
+/* The same of the head of a string or of bytes: its type, size and hash. */
+#define TEXT_WORDS 0xeU
 
 static const struct cpython_layout *find_layout(uint32_t version)
 {
@@ -182,9 +244,9 @@ static void make_walk(const struct cpython_layout *layout, uint64_t runtime,
 		.pointer = layout->frame_code,
 		.size = CODE_WINDOW,
 		.texts = {
-			{ .pointer = layout->code_qualname, .size = QUALNAME_READ, .skip = layout->text },
-			{ .pointer = layout->code_filename, .size = FILENAME_READ, .skip = layout->text },
-			{ .pointer = layout->code_linetable, .size = LINETABLE_READ, .skip = BYTES_HEAD },
+			{ layout->code_qualname, QUALNAME_READ, layout->text, TEXT_WORDS },
+			{ layout->code_filename, FILENAME_READ, layout->text, TEXT_WORDS },
+			{ layout->code_linetable, LINETABLE_READ, BYTES_HEAD, TEXT_WORDS },
 		},
 	};
 }
@@ -197,11 +259,11 @@ static void describe(const struct cpython_layout *layout, uint32_t version, stru
 	snprintf(ret->layout, sizeof(ret->layout),
 		 "frame.code=%d frame.previous=%d frame.instruction=%d frame.owner=%d "
 		 "cframe.frame=%d cframe.previous=%d code.filename=%d code.qualname=%d "
-		 "code.linetable=%d code.firstline=%d code.bytes=%d text=%d bytes=%d",
+		 "code.linetable=%d code.firstline=%d code.bytes=%d code.size=%d text=%d bytes=%d",
 		 layout->frame_code, layout->frame_previous, layout->frame_instruction,
 		 layout->frame_owner, layout->cframe_frame, layout->cframe_previous,
 		 layout->code_filename, layout->code_qualname, layout->code_linetable,
-		 layout->code_firstline, layout->code_bytes, layout->text, BYTES_HEAD);
+		 layout->code_firstline, layout->code_bytes, CODE_WINDOW, layout->text, BYTES_HEAD);
 }
 
 bool cpython_find(const struct loaded_image *image, struct runtime *ret)
@@ -227,5 +289,5 @@ bool runtime_may_be_in(const char *path)
 {
 	const char *name = strrchr(path, '/');
 
-	return name && strstr(name, "python");
+	return name && (!strncmp(name, "/python", 7) || !strncmp(name, "/libpython", 10));
 }

@@ -171,22 +171,6 @@ int event_set_add(struct event_set *event_set, pid_t pid)
 	return n_cpus ? 0 : -ENODEV;
 }
 
-/*
- * The CPU's old events keep their rings. A BPF program goes on to emit switches to the CPU's old
- * events, which the kernel has closed, so switches and waits are not opened again then.
- */
-int event_set_open_again(struct event_set *event_set, size_t cpu)
-{
-	int r = 0;
-
-	for (size_t kind = 0; kind < n_kinds(event_set) && r == 0; kind++)
-		if (kind < RING_SWITCHES || !event_set->setup.has_switch_program)
-			r = add_kind(event_set, kind, -1, cpu);
-	if (r == 0)
-		r = event_set_add_parts(event_set, cpu);
-	return r;
-}
-
 typedef int open_event_function(const struct event_setup *setup, pid_t pid, int cpu);
 
 /* Opens one more event on a CPU, if that has a ring of its kind. */
@@ -225,17 +209,51 @@ int event_set_add_switches(struct event_set *event_set)
 	return add_to_rings(event_set, event, event_open_all_switches);
 }
 
+static int add_parts_of_waits(struct event_set *event_set, size_t cpu)
+{
+	const struct recorded_event event = { .kind = RING_WAITS, .number = WAITS_PARTS };
+
+	return event_set->setup.has_wait_parts
+		       ? add_to_ring(event_set, event, cpu, event_open_sample_parts)
+		       : 0;
+}
+
+static int add_parts_of_samples(struct event_set *event_set, size_t cpu)
+{
+	const struct recorded_event event = { .kind = RING_SAMPLES, .number = SAMPLE_PARTS };
+
+	return event_set->setup.has_sample_parts
+		       ? add_to_ring(event_set, event, cpu, event_open_sample_parts)
+		       : 0;
+}
+
 int event_set_add_parts(struct event_set *event_set, size_t cpu)
 {
-	const struct recorded_event of_samples = { .kind = RING_SAMPLES, .number = SAMPLE_PARTS };
-	const struct recorded_event of_waits = { .kind = RING_WAITS, .number = WAITS_PARTS };
+	int r = add_parts_of_samples(event_set, cpu);
+
+	return r < 0 ? r : add_parts_of_waits(event_set, cpu);
+}
+
+int event_set_open_parts_again(struct event_set *event_set, size_t cpu)
+{
+	int r = add_parts_of_samples(event_set, cpu);
+
+	return r < 0 || event_set->setup.has_switch_program ? r
+							    : add_parts_of_waits(event_set, cpu);
+}
+
+/*
+ * The CPU's old events keep their rings. A BPF program goes on to emit switches to the CPU's old
+ * events, which the kernel has closed, so switches and waits are not opened again then.
+ */
+int event_set_open_again(struct event_set *event_set, size_t cpu)
+{
 	int r = 0;
 
-	if (event_set->setup.has_sample_parts)
-		r = add_to_ring(event_set, of_samples, cpu, event_open_sample_parts);
-	if (r == 0 && event_set->setup.has_wait_parts)
-		r = add_to_ring(event_set, of_waits, cpu, event_open_sample_parts);
-	return r;
+	for (size_t kind = 0; kind < n_kinds(event_set) && r == 0; kind++)
+		if (kind < RING_SWITCHES || !event_set->setup.has_switch_program)
+			r = add_kind(event_set, kind, -1, cpu);
+	return r < 0 ? r : event_set_open_parts_again(event_set, cpu);
 }
 
 int event_set_add_wakings(struct event_set *event_set)
@@ -301,12 +319,28 @@ uint64_t event_set_time(const struct event_set *event_set)
 	return ns;
 }
 
+static uint64_t lost_of(const struct event_set *event_set, const struct recorded_event *event)
+{
+	return event_read_lost(&event_set->setup, event->fd);
+}
+
 uint64_t event_set_lost(const struct event_set *event_set, enum ring_kind kind)
 {
 	uint64_t lost = 0;
 
 	for (size_t i = 0; i < event_set->n_events; i++)
 		if (event_set->events[i].kind == kind)
-			lost += event_read_lost(&event_set->setup, event_set->events[i].fd);
+			lost += lost_of(event_set, &event_set->events[i]);
+	return lost;
+}
+
+uint64_t event_set_lost_parts(const struct event_set *event_set, enum ring_kind kind)
+{
+	uint64_t lost = 0;
+
+	for (size_t i = 0; i < event_set->n_events; i++)
+		if (event_set->events[i].kind == kind &&
+		    recorded_event_is_of_parts(&event_set->events[i]))
+			lost += lost_of(event_set, &event_set->events[i]);
 	return lost;
 }

@@ -78,6 +78,9 @@ int event_set_add(struct event_set *event_set, pid_t pid);
 /* Opens the events of all tasks again on a CPU (its index) that was offline. */
 int event_set_open_again(struct event_set *event_set, size_t cpu);
 
+/* The same where those of tasks go on by themselves: the events of parts are of their CPU. */
+int event_set_open_parts_again(struct event_set *event_set, size_t cpu);
+
 /* Enables all events of a CPU. 0 or -errno. */
 int event_set_enable_cpu(struct event_set *event_set, size_t cpu);
 
@@ -109,8 +112,9 @@ void event_set_disable(struct event_set *event_set);
 /* Nanoseconds that the recorded tasks have run, by the first event, which must be a clock. */
 uint64_t event_set_time(const struct event_set *event_set);
 
-/* The kernel's count of all lost records of that kind's events. */
+/* The kernel's count of all lost records of that kind's events; and those that are parts. */
 uint64_t event_set_lost(const struct event_set *event_set, enum ring_kind kind);
+uint64_t event_set_lost_parts(const struct event_set *event_set, enum ring_kind kind);
 
 static inline struct ring *event_set_ring(const struct event_set *event_set, enum ring_kind kind,
 					  size_t cpu)

@@ -109,8 +109,8 @@ class DeepStacks(pipeline.RecordingTest):
     def test_a_ring_holds_stacks_and_no_more(self):
         """While nobody reads it, a ring has several times as many samples as stacks of the largest size."""
         begun, done, stream = (self.directory / name for name in ("begun", "done", "stream"))
-        ring = 4 << 20
-        command = f"touch {begun}; {DEEP} 3 16 1; touch {done}"
+        ring = 8 << 20  # a small stack is at most 5 KB long, by where it begins
+        command = f"touch {begun}; env -i {DEEP} 3 16 1; touch {done}"
         with stream.open("wb") as out, subprocess.Popen(
                 self.source("-e", "cpu-clock", f"-m{ring}", "--", "sh", "-c", command), stdout=out) as source:
             pipeline.wait_for(begun.exists, "the program to begin")

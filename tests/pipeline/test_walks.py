@@ -12,7 +12,7 @@ import streams
 import walks
 
 CHAINS = Path(__file__).resolve().parent.parent / "programs" / "chains.py"
-FAKE = pipeline.BUILD / "tests" / "pipeline" / "fake-python"
+FAKE = pipeline.BUILD / "tests" / "pipeline" / "python-fake"
 KNOWN = (3, 11), (3, 12), (3, 13)
 LINK = re.compile(r"f(\d+)_of_f(\d+)$")
 FRAMES_MAX = 512

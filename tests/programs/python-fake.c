@@ -2,7 +2,7 @@
 /*
  * Has what CPython 3.11 exports, and lists of frames that no interpreter has:
  *
- *	fake-python SECONDS cycle|guard|long|garbage|good
+ *	python-fake SECONDS cycle|guard|long|garbage|good
  */
 #include <pthread.h>
 #include <stdint.h>
