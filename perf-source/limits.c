@@ -41,8 +41,8 @@ static uint64_t bytes_a_second(const struct perf_source_options *options)
 }
 
 /*
- * The kernel emits only the used part of a stack, so most samples get no larger with a larger size,
- * but each reserves that much room in the ring.
+ * Only the used part of a stack is emitted, so most samples get no larger with a larger size. But
+ * where perf copies stacks, as no program can (programs.c), each reserves that much of the ring.
  */
 void limits_choose_stack_size(struct perf_source_options *options)
 {

@@ -209,7 +209,7 @@ static void warn_of_less(struct stage *stage, const struct perf_source *self, si
 			   "ring buffers have %zu KiB instead of %zu: locked memory is limited "
 			   "(CAP_IPC_LOCK, ulimit -l, kernel.perf_event_mlock_kb)",
 			   self->event_set.ring_bytes / 1024, ring_bytes / 1024);
-	if (ring_ms < RING_MILLISECONDS_MIN)
+	if (ring_ms < RING_MILLISECONDS_MIN && !setup->has_sample_parts)
 		stage_warn(stage,
 			   "the ring buffers hold only %" PRIu64
 			   " ms of samples, so some will be lost: copy less "

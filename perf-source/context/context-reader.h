@@ -52,8 +52,8 @@ struct context_reader {
 };
 
 /*
- * Starts a helper for the context at `address`; `memory` is an open /proc/PID/mem. 0 or -errno,
- * with no helper.
+ * Starts a helper for a process of which `hints` are known; `memory` is an open /proc/PID/mem. 0 or
+ * -errno, with no helper.
  */
 int context_reader_begin(struct context_reader *reader, int memory,
 			 const struct context_hints *hints, const struct context_image *images,

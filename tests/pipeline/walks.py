@@ -89,8 +89,8 @@ def word(data, at):
 class Code:
     """A code object, with its name and its file."""
 
-    def __init__(self, data, layout, size=200):
-        texts, at = [], size
+    def __init__(self, data, layout):
+        texts, at = [], layout["code.size"]
         while at < len(data):
             n = word(data, at)
             texts.append(data[at + 8:at + 8 + n])
@@ -121,7 +121,7 @@ class Reader:
                 self.runtimes[process] = layout
             elif kind == MEMORY:
                 key, data = read_memory(record)
-                self.codes[key] = Code(data, self.runtimes[key[0]]) if len(data) > 200 else None
+                self.codes[key] = Code(data, self.runtimes[key[0]])
             elif kind == SAMPLE:
                 sample = read_sample(record)
                 self.samples.append((sample, self.names(sample)))
@@ -132,16 +132,17 @@ class Reader:
         if origin == FORKED and parent in self.runtimes:
             self.runtimes[process] = self.runtimes[parent]
 
+    def codes_of(self, sample):
+        """The code of its frames, None of an unknown one."""
+        return [self.code_of(sample.process, element) for element in sample.lists[0].elements]
+
     def names(self, sample):
         """None: no walk."""
         if 0 not in sample.lists:
             return None
-        found = []
-        for element in sample.lists[0].elements:
-            code = self.code_of(sample.process, element)
-            self.n_unknown += code is None
-            found.append(code.name if code else None)
-        return found
+        codes = self.codes_of(sample)
+        self.n_unknown += codes.count(None)
+        return [code.name if code else None for code in codes]
 
     def code_of(self, process, element):
         address = word(element.window, self.runtimes[process]["frame.code"])
