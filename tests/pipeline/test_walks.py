@@ -63,11 +63,11 @@ class Walks(pipeline.RecordingTest):
         return walks.Reader(self.stream.read_bytes())
 
     def check_chains(self, reader, least=100):
-        """Of the samples within the tree of functions nearly all are true: few are between two states of a list."""
+        """All samples within the tree of functions are true, but for those between two states of a list (none of 10,000)."""
         named = [names for _, names in reader.samples if names and any(name and name.startswith("f0") for name in names)]
         self.assertGreater(len(named), least)
         wrong = [names for names in named if not is_true(names)]
-        self.assertLessEqual(len(wrong), 0.03 * len(named), wrong[:3])
+        self.assertLessEqual(len(wrong), 0.002 * len(named), wrong[:3])
 
     def test_frames_are_those_of_the_program(self):
         self.any_interpreter()
@@ -105,7 +105,7 @@ class Walks(pipeline.RecordingTest):
     def test_another_python_has_its_own(self):
         """It has the same PID, and mostly the same addresses."""
         python = self.any_interpreter()
-        reader = self.record("setarch", "-R", python, CHAINS, "1", "exec", python, CHAINS, "1")
+        reader = self.record("env", "PYTHONHASHSEED=0", "setarch", "-R", python, CHAINS, "1", "exec", python, CHAINS, "1")
         n = collections.Counter(sample.process for sample, names in reader.samples if names and "f0" in names)
         self.assertEqual(len(n), 2)
         self.assertGreater(min(n.values()), 50)
