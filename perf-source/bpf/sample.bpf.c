@@ -184,32 +184,31 @@ struct reading {
 };
 
 /*
- * Emits reader->part with `size` of reader->bytes. False: the ring has no room, and the kernel has
- * counted a loss. A CPU whose event of parts is not open, as it was offline, has samples without
- * parts.
+ * Emits reader->part with `size` of reader->bytes. 0 or -errno: -ENOSPC: the ring has no room, and
+ * the kernel has counted a loss. Others: the CPU was offline, and its event of parts is not open
+ * again yet: its samples have no parts.
  */
-static __always_inline bool put_part(struct bpf_perf_event_data *context, struct reader *reader,
+static __always_inline long put_part(struct bpf_perf_event_data *context, struct reader *reader,
 				     uint64_t size)
 {
 	barrier_var(size);
 	if (size > SAMPLE_PART_MAX)
-		return false;
+		return -E2BIG;
 	reader->part.size = size;
 	return bpf_perf_event_output(context, &sample_parts, BPF_F_CURRENT_CPU, &reader->part,
-				     sizeof(reader->part) + size) != -ENOSPC;
+				     sizeof(reader->part) + size);
 }
 
 /* The same for a part that counts against the share of the ring. */
 static __always_inline bool put_deeper(struct reading *reading, uint64_t size)
 {
 	struct reader *reader = reading->reader;
+	long r = put_part(reading->context, reader, size);
 
-	if (!put_part(reading->context, reader, size)) {
-		reader->state.is_lost = true;
-		return false;
-	}
-	reader->budget.n_written += read_record_size(size);
-	return true;
+	reader->state.is_lost = r == -ENOSPC;
+	if (r == 0)
+		reader->budget.n_written += read_record_size(size);
+	return r == 0;
 }
 
 static __always_inline long put_cut(struct reading *reading, uint32_t cut)
@@ -315,14 +314,16 @@ static __always_inline bool read_stack(struct bpf_perf_event_data *context,
 	struct reading reading = { context, reader };
 	struct stack_state *state = &reader->state;
 	uint64_t sp = reader->part.sp, end = end_of_stack(task, sp);
+	long r;
 
 	plan(state, sp, end);
 	reader->part.kind = SAMPLE_PART_STACK;
 	reader->part.address = sp;
 	read_first_part(&reading);
 	reader->part.end = end ? first_cut(state, sp) : 0;
-	if (!put_part(context, reader, state->n_read))
-		return false;
+	r = put_part(context, reader, state->n_read);
+	if (r < 0)
+		return r != -ENOSPC;
 	if (!end || state->n_read < state->size || sp + state->n_read >= state->end)
 		return true;
 	reader->part.kind = SAMPLE_PART_DEEPER;
@@ -343,7 +344,7 @@ static __always_inline bool put_context(struct bpf_perf_event_data *context,
 	reader->part.kind = SAMPLE_PART_CONTEXT;
 	reader->part.address = 0;
 	reader->part.end = state;
-	return put_part(context, reader, size);
+	return put_part(context, reader, size) != -ENOSPC;
 }
 
 static long read_element(uint32_t i, void *walk)
@@ -368,7 +369,7 @@ static __always_inline bool put_walk(struct bpf_perf_event_data *context, struct
 	reader->part.end = 0;
 	if (!read_budget_has_time(&reader->budget, &begun)) {
 		reader->part.end = WIRE_walk_end_BUDGET;
-		return put_part(context, reader, 0);
+		return put_part(context, reader, 0) != -ENOSPC;
 	}
 	walk.thread = task->thread.fsbase;
 	walk_run(&walk, read_element, reader->part.sp,
@@ -376,7 +377,8 @@ static __always_inline bool put_walk(struct bpf_perf_event_data *context, struct
 	reader->budget.n_written += walk.memory->state.n_emitted;
 	read_budget_take_time(&reader->budget, begun);
 	walk_count_left(&walk, &share);
-	return !walk.memory->state.is_lost && put_part(context, reader, walk.memory->state.used);
+	return !walk.memory->state.is_lost &&
+	       put_part(context, reader, walk.memory->state.used) != -ENOSPC;
 }
 
 /* False: a part of the sample is lost, and the sample with it. */
