@@ -43,7 +43,9 @@ struct key {
 	pthread_key_t key;
 };
 
-EXPORTED void *PyGILState_GetThisThreadState(void)
+EXPORTED void *PyGILState_GetThisThreadState(void);
+
+void *PyGILState_GetThisThreadState(void)
 {
 	const struct key *key = (const void *)(_PyRuntime + KEY_AT);
 
