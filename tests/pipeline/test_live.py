@@ -187,7 +187,8 @@ class Live(pipeline.RecordingTest):
         self.assertIsNone(process.poll(), "the recording ended the process")
 
     def test_a_process_that_exits_by_itself(self):
-        process = self.start([pipeline.CHAIN, "once", "0.5"]).processes[0]
+        """It runs for longer than a recorder takes to begin, also with sanitizers."""
+        process = self.start([pipeline.CHAIN, "once", "3"]).processes[0]
         stacks = self.record_folded("-p", str(process.pid))
         self.assert_hold_chain(stacks, "chain", "main", 0.9)
 
