@@ -356,6 +356,7 @@ static int on_frame(Dwfl_Frame *state, void *arg)
 		.mapping = mapping ? mapping->number : 0,
 		.flags = is_exact ? WIRE_frame_flags_EXACT : 0,
 	};
+	unwinding_note_stack_pointer(unwinding, sp);
 	unwinding->n_frames++;
 	walk->sp = sp;
 	return mapping ? DWARF_CB_OK : stop(walk, WIRE_stack_end_NO_MAPPING);

@@ -372,6 +372,7 @@ static bool add_frame(struct table_walk *walk, const struct unwind_rule *rule)
 		return end(walk, WIRE_stack_end_FRAME_LIMIT);
 	if (!mapping && !walk->is_sampled)
 		return end(walk, WIRE_stack_end_NO_MAPPING);
+	unwinding_note_stack_pointer(unwinding, walk->sp);
 	unwinding->frames[unwinding->n_frames++] = (struct wire_frame){
 		.address = walk->pc,
 		.mapping = mapping ? mapping->number : 0,
@@ -438,6 +439,7 @@ static bool add_lost_frame(struct table_walk *walk)
 
 	if (unwinding->n_frames == unwinding->n_frames_max)
 		return end(walk, WIRE_stack_end_FRAME_LIMIT);
+	unwinding_note_stack_pointer(unwinding, walk->sp);
 	unwinding->frames[unwinding->n_frames++] = (struct wire_frame){
 		.address = walk->pc,
 		.flags = walk->is_exact ? WIRE_frame_flags_EXACT : 0,

@@ -23,6 +23,7 @@ struct unwinding {
 	const struct wire_sample *sample;
 	struct process *process;
 	struct wire_frame *frames; /* innermost first */
+	uint64_t *stack_pointers;  /* of each of these frames; NULL: nobody wants them */
 	size_t n_frames, n_frames_max;
 	enum wire_stack_end end;
 	uint32_t stack_asked; /* bytes that the kernel was to copy; 0: not a copy by the kernel */
@@ -35,6 +36,13 @@ struct unwinding {
 	bool contradicts_cfi; /* by such a step that contradicts elfutils */
 	bool is_unproved;     /* a frame has the flag FRAME_POINTER: such a stack is not complete */
 };
+
+/* To be called before a frame is added. */
+static inline void unwinding_note_stack_pointer(struct unwinding *unwinding, uint64_t sp)
+{
+	if (unwinding->stack_pointers)
+		unwinding->stack_pointers[unwinding->n_frames] = sp;
+}
 
 /* A sampled register, by its DWARF number. */
 static inline uint64_t unwinding_register(const struct unwinding *unwinding, uint8_t number)

@@ -97,11 +97,15 @@ static const struct argp_option option_table[] = {
 };
 
 static const struct stage_handler handlers[] = {
-	{ WIRE_RECORD_image_exit, unwinder_handle_image_exit }, /* first of a type: it wins */
+	/* The first of a type wins. */
+	{ WIRE_RECORD_image_exit, unwinder_handle_image_exit },
+	{ WIRE_RECORD_process, unwinder_handle_process },
 	IDENTITY_HANDLERS(offsetof(struct live_unwinder, identity)),
 	{ WIRE_RECORD_sample, unwinder_handle_sample },
 	{ WIRE_RECORD_stack_part, unwinder_handle_stack_part },
 	{ WIRE_RECORD_process_context, unwinder_handle_process_context },
+	{ WIRE_RECORD_runtime, unwinder_handle_runtime },
+	{ WIRE_RECORD_memory, unwinder_handle_memory },
 	{ WIRE_RECORD_heap_sample, unwinder_handle_heap_sample },
 	{ 0 },
 };

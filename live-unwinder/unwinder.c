@@ -16,6 +16,7 @@ static void forget_process(struct process *process, void *arg)
 
 	engines_forget_process(&self->engines, process);
 	trace_contexts_forget(&self->trace_contexts, process->number);
+	scripts_forget(&self->scripts, process->number);
 }
 
 /* 0, or -ECANCELED after an error message. */
@@ -113,10 +114,11 @@ int unwinder_start(struct stage *stage, void *data, struct wire_hello *hello)
 
 	if (r < 0)
 		return r;
-	self->frames =
-		calloc(WIRE_KERNEL_FRAMES_MAX + self->n_frames_max + 1, sizeof(*self->frames));
-	if (!self->frames)
+	self->frames = calloc(WIRE_FRAMES_MAX + 1, sizeof(*self->frames));
+	self->stack_pointers = calloc(WIRE_FRAMES_MAX + 1, sizeof(*self->stack_pointers));
+	if (!self->frames || !self->stack_pointers)
 		return -ENOMEM;
+	scripts_init(&self->scripts);
 	self->identity.processes.forget = forget_process;
 	self->identity.processes.arg = self;
 	for (size_t i = 0; i < wire_names_stack_end.n; i++)
@@ -282,6 +284,30 @@ static void continue_stack(struct live_unwinder *self, struct unwinding *unwindi
 		unwinding->stack_asked = UINT32_MAX;
 }
 
+int unwinder_handle_process(struct stage *stage, void *data, const void *view)
+{
+	struct live_unwinder *self = data;
+	int r = scripts_take_process(&self->scripts, view);
+
+	return r < 0 ? r : identity_handle_process(stage, &self->identity, view);
+}
+
+int unwinder_handle_runtime(struct stage *stage, void *data, const void *view)
+{
+	struct live_unwinder *self = data;
+	int r = scripts_take_runtime(&self->scripts, view);
+
+	return r < 0 ? r : STAGE_PASS;
+}
+
+int unwinder_handle_memory(struct stage *stage, void *data, const void *view)
+{
+	struct live_unwinder *self = data;
+	int r = scripts_take_memory(&self->scripts, view);
+
+	return r < 0 ? r : STAGE_PASS;
+}
+
 int unwinder_handle_process_context(struct stage *stage, void *data, const void *view)
 {
 	struct live_unwinder *self = data;
@@ -299,6 +325,7 @@ int unwinder_handle_sample(struct stage *stage, void *data, const void *view)
 		.sample = &sample,
 		.process = process_table_find(&self->identity.processes, sample.process),
 		.frames = self->frames + n_kernel,
+		.stack_pointers = self->stack_pointers,
 		.n_frames_max = self->n_frames_max,
 		.stack_asked = self->stack_asked,
 	};
@@ -313,6 +340,8 @@ int unwinder_handle_sample(struct stage *stage, void *data, const void *view)
 		return r;
 	doubt_end(&unwinding);
 	count_end(stage, self, &unwinding);
+	scripts_add(&self->scripts, &self->identity.processes, WIRE_FRAMES_MAX - n_kernel,
+		    &unwinding);
 	stack.end = unwinding.end;
 	stack.frames = (struct wire_frames){ self->frames, n_kernel + unwinding.n_frames };
 	r = trace_contexts_find(&self->trace_contexts, stage, &sample, &stack.trace_context);
@@ -413,6 +442,7 @@ int unwinder_finish(struct stage *stage, void *data, enum stage_stream_end end)
 	if (self->deep.n_refused)
 		*counters_get(&stage->counters, "refused", "stack-parts") = self->deep.n_refused;
 	trace_contexts_count(&self->trace_contexts, stage);
+	scripts_count(&self->scripts, stage);
 	report_denied(stage, &self->files);
 	report_untrusted(stage, &self->files.client.trust);
 	return verify_result(stage, self, verify_finish(&self->verify, stage->end_time));
@@ -444,8 +474,10 @@ void unwinder_deinit(void *data)
 	stack_file_deinit(&self->recording);
 	deep_stack_deinit(&self->deep);
 	trace_contexts_deinit(&self->trace_contexts);
+	scripts_deinit(&self->scripts);
 	elf_cache_deinit(&self->files);
 	verify_deinit(&self->verify);
 	pair_map_deinit(&self->faults);
 	free(self->frames);
+	free(self->stack_pointers);
 }

@@ -6,6 +6,7 @@
 #include "common/stream/identity.h"
 #include "live-unwinder/deep-stack.h"
 #include "live-unwinder/engines.h"
+#include "live-unwinder/scripts.h"
 #include "live-unwinder/stack-file.h"
 #include "live-unwinder/trace-contexts.h"
 #include "live-unwinder/verify.h"
@@ -26,6 +27,7 @@ struct live_unwinder {
 	struct stack_file recording;
 	struct deep_stack deep;
 	struct trace_contexts trace_contexts;
+	struct scripts scripts;
 	bool keeps_tables; /* use the cache on disk */
 	struct table_cache cache;
 	const char *user_rules_path; /* user rules file, or NULL */
@@ -33,6 +35,7 @@ struct live_unwinder {
 	struct table_store tables;
 	struct verify verify;
 	struct wire_frame *frames; /* kernel and user frames */
+	uint64_t *stack_pointers;  /* of user frames */
 	/* Counters of the stage. */
 	uint64_t *n_ends[WIRE_STACK_ENDS_MAX]; /* by enum wire_stack_end */
 	struct pair_map faults;		       /* (image, end) → counter of such stacks */
@@ -44,6 +47,9 @@ int unwinder_start(struct stage *stage, void *data, struct wire_hello *hello);
 int unwinder_handle_sample(struct stage *stage, void *data, const void *view);
 int unwinder_handle_stack_part(struct stage *stage, void *data, const void *view);
 int unwinder_handle_process_context(struct stage *stage, void *data, const void *view);
+int unwinder_handle_process(struct stage *stage, void *data, const void *view);
+int unwinder_handle_runtime(struct stage *stage, void *data, const void *view);
+int unwinder_handle_memory(struct stage *stage, void *data, const void *view);
 int unwinder_handle_heap_sample(struct stage *stage, void *data, const void *view);
 int unwinder_handle_image_exit(struct stage *stage, void *data, const void *view);
 int unwinder_finish(struct stage *stage, void *data, enum stage_stream_end end);

@@ -84,6 +84,8 @@ void unwinding_add_sampled(struct unwinding *unwinding)
 
 	if (unwinding->process)
 		mapping = mapping_table_find(process_mappings(unwinding->process), address);
+	unwinding->n_frames = 0;
+	unwinding_note_stack_pointer(unwinding, unwinding_register(unwinding, unwinding->arch->sp));
 	unwinding->frames[0] = (struct wire_frame){
 		.address = address,
 		.mapping = mapping ? mapping->number : 0,

@@ -77,6 +77,7 @@ struct unwinding verify_begin(const struct verify *verify, const struct unwindin
 	struct unwinding other = *unwinding;
 
 	other.frames = verify->frames;
+	other.stack_pointers = NULL;
 	return other;
 }
 

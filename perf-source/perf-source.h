@@ -75,6 +75,7 @@ struct perf_source {
 	struct scheduler *scheduler;	      /* owned; NULL: without --scheduler */
 	struct gauges gauges;
 	struct marks marks;
+	uint64_t n_scripts;    /* numbers of memory records so far */
 	uint64_t lost_emitted; /* records of sample rings, by PERF_RECORD_LOST */
 	bool must_read_again;
 	uint64_t read_again_at; /* all processes, no earlier */

@@ -9,6 +9,7 @@
 #include "common/base/clock.h"
 #include "common/source/kernel-symbol.h"
 #include "common/source/source-output.h"
+#include "common/stream/script-place.h"
 #include "perf-source/perf-source.h"
 #include "perf-source/perf/sample.h"
 #include "perf-source/ring-poll.h"
@@ -69,6 +70,8 @@ static int put_object(struct stage *stage, struct perf_source *self,
 		return 0;
 	memcpy(&out.identity, part + 1, sizeof(out.identity));
 	out.bytes = (struct wire_blob){ bytes, part->size - sizeof(out.identity) };
+	if (self->n_scripts < SCRIPT_NUMBERS_MAX - 1)
+		out.number = ++self->n_scripts;
 	r = processes_of_sample(&self->processes, raw->pid, 0, record->time, &out.process);
 	return r < 0 ? r : stage_put(stage, WIRE_RECORD_memory, &out);
 }

@@ -29,6 +29,7 @@ enum {
 	KEY_FILTER,
 	KEY_STACK_LIMIT,
 	KEY_NO_CONTEXTS,
+	KEY_INTERPRETERS,
 	KEY_SCHEDULER,
 	KEY_VIEW,
 };
@@ -147,6 +148,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_NO_CONTEXTS:
 		add(recording, SOURCE, "--no-contexts");
 		return 0;
+	case KEY_INTERPRETERS:
+		add(recording, SOURCE, "--interpreters");
+		return 0;
 	case KEY_SANDBOX:
 		stage_sandbox_mode(arg, state); /* checked here: one error, not one per stage */
 		pass_on_sandbox(recording, arg);
@@ -199,6 +203,8 @@ static const struct argp_option options[] = {
 	  1 },
 	{ "no-contexts", KEY_NO_CONTEXTS, NULL, 0,
 	  "Do not record the trace contexts that programs publish", 1 },
+	{ "interpreters", KEY_INTERPRETERS, NULL, 0,
+	  "Also record the functions of programs that CPython 3.11 to 3.13 runs", 1 },
 	{ "event", 'e', "EVENT[,EVENT]", 0,
 	  "Events to sample: cycles, cpu-clock, …, a tracepoint GROUP:NAME or a function uprobe:FILE:SYMBOL "
 	  "(default cycles, or cpu-clock if the machine has no cycle counter)",

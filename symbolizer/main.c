@@ -19,6 +19,7 @@
 #include "symbolizer/file-names.h"
 #include "symbolizer/jit/jit-names.h"
 #include "symbolizer/kernel-code.h"
+#include "symbolizer/script/script-names.h"
 
 enum {
 	KEY_DEBUG_DIR = 0x100,
@@ -39,6 +40,7 @@ struct symbolizer {
 	struct kallsyms kallsyms;
 	struct kernel_code kernel_code;
 	struct jit_names jit;
+	struct script_names scripts;
 	struct pair_map places;	   /* named → kernel_code_state(), 0 outside the kernel */
 	struct pair_map unnamed;   /* came without a name → pack_bounds() */
 	struct frame_cache frames; /* frames whose locations were named */
@@ -100,6 +102,15 @@ static void take_bounds(const struct symbolizer *self, struct wire_symbol *symbo
 	symbol->size = known ? (uint32_t)*known : 0;
 }
 
+static int put_symbol_of_file(struct symbolizer *self, struct image *image,
+			      struct wire_symbol *symbol)
+{
+	int r = file_names_put(&self->file_names, image, symbol);
+
+	*self->n_named += symbol->name.size > 0;
+	return r;
+}
+
 /* Emits the name of a location, or that it has none. 0 or -errno. */
 static int put_symbol(struct stage *stage, struct symbolizer *self, uint64_t image_number,
 		      uint64_t offset)
@@ -115,12 +126,13 @@ static int put_symbol(struct stage *stage, struct symbolizer *self, uint64_t ima
 		return 0;
 	take_bounds(self, &symbol);
 	++*self->n_places;
-	if (image->kind == WIRE_image_kind_KERNEL) {
+	if (image->kind == WIRE_image_kind_KERNEL)
 		name_kernel_place(self, &symbol);
-		r = stage_put(stage, WIRE_RECORD_symbol, &symbol);
-	} else {
-		r = file_names_put(&self->file_names, image, &symbol);
-	}
+	else if (image->kind == WIRE_image_kind_SCRIPT)
+		script_names_find(&self->scripts, &symbol);
+	else
+		return put_symbol_of_file(self, image, &symbol);
+	r = stage_put(stage, WIRE_RECORD_symbol, &symbol);
 	*self->n_named += symbol.name.size > 0;
 	return r;
 }
@@ -339,7 +351,32 @@ static int handle_process_exit(struct stage *stage, void *data, const void *view
 	const struct wire_process_exit *record = view;
 	int r = jit_names_end(&self->jit, record->process);
 
+	script_names_forget(&self->scripts, record->process);
 	return r < 0 ? r : identity_handle_process_exit(stage, &self->identity, view);
+}
+
+static int handle_process(struct stage *stage, void *data, const void *view)
+{
+	struct symbolizer *self = data;
+	int r = script_names_take_process(&self->scripts, view);
+
+	return r < 0 ? r : identity_handle_process(stage, &self->identity, view);
+}
+
+static int handle_runtime(struct stage *stage, void *data, const void *view)
+{
+	struct symbolizer *self = data;
+	int r = script_names_take_runtime(&self->scripts, view);
+
+	return r < 0 ? r : STAGE_PASS;
+}
+
+static int handle_memory(struct stage *stage, void *data, const void *view)
+{
+	struct symbolizer *self = data;
+	int r = script_names_take_memory(&self->scripts, view);
+
+	return r < 0 ? r : STAGE_PASS;
 }
 
 static int handle_file(struct stage *stage, void *data, const void *view)
@@ -392,6 +429,8 @@ static int finish(struct stage *stage, void *data, enum stage_stream_end end)
 	if (self->kernel_code.n_refused)
 		*counters_get(&stage->counters, "refused", "kernel-code") =
 			self->kernel_code.n_refused;
+	if (self->scripts.n_refused)
+		*counters_get(&stage->counters, "refused", "scripts") = self->scripts.n_refused;
 	file_names_report_untrusted(&self->file_names);
 	return jit_names_end_all(&self->jit);
 }
@@ -439,6 +478,7 @@ static void deinit(void *data)
 	frame_cache_deinit(&self->frames);
 	kallsyms_deinit(&self->kallsyms);
 	jit_names_deinit(&self->jit);
+	script_names_deinit(&self->scripts);
 	kernel_code_deinit(&self->kernel_code);
 	file_names_deinit(&self->file_names);
 }
@@ -462,10 +502,13 @@ static const struct stage_handler handlers[] = {
 	/* Before the shared handlers of the same records, which these call. */
 	{ WIRE_RECORD_image_exit, handle_image_exit },
 	{ WIRE_RECORD_mapping, handle_mapping },
+	{ WIRE_RECORD_process, handle_process },
 	{ WIRE_RECORD_process_exit, handle_process_exit },
 	{ WIRE_RECORD_kernel_symbol, handle_kernel_symbol },
 	{ WIRE_RECORD_symbol, handle_symbol },
 	IDENTITY_HANDLERS(offsetof(struct symbolizer, identity)),
+	{ WIRE_RECORD_runtime, handle_runtime },
+	{ WIRE_RECORD_memory, handle_memory },
 	{ WIRE_RECORD_stack, handle_stack },
 	{ WIRE_RECORD_heap_stack, handle_heap_stack },
 	{ WIRE_RECORD_sample, handle_sample },

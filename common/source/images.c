@@ -511,6 +511,17 @@ int images_add_recording(struct images *images, const char *path, const struct s
 	return r < 0 ? r : stage_put(images->stage, WIRE_RECORD_image_state, &state);
 }
 
+int images_add_scripts(struct images *images)
+{
+	static const char path[] = "[script]";
+	const struct image_source source = { .path = path };
+
+	if (images->scripts)
+		return 0;
+	images->scripts = images->n_numbers++;
+	return put_image(images, images->scripts, WIRE_image_kind_SCRIPT, &source, strlen(path));
+}
+
 void images_use(struct images *images, uint64_t image, uint64_t time)
 {
 	struct image_entry *entry = find_number(images, image);

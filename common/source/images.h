@@ -35,6 +35,7 @@ struct images {
 	struct blocked_time blocked; /* in requests to it */
 	bool vdso_is_known;
 	uint64_t special;  /* image of [uprobes]; 0: none yet */
+	uint64_t scripts;  /* image of code in languages of interpreters; 0: none yet */
 	bool is_elsewhere; /* the processes run on another kernel, so our vDSO is not theirs */
 };
 
@@ -92,6 +93,9 @@ void images_offer_map(struct images *images, uint64_t image, uint32_t pid, uint6
  */
 int images_add_recording(struct images *images, const char *path, const struct stat *status,
 			 uint64_t *ret_image);
+
+/* Emits the image of scripts, once. 0 or -errno of the output. */
+int images_add_scripts(struct images *images);
 
 /* Whether an image is memory without a file. */
 bool images_is_memory(const struct images *images, uint64_t image);

@@ -7,6 +7,7 @@
 #include "common/base/cleanup.h"
 #include "common/base/growing-list.h"
 #include "common/source/processes-internal.h"
+#include "common/stream/script-place.h"
 
 enum { EXITED_AT_FIRST = 64 };
 
@@ -50,6 +51,19 @@ int processes_add_kernel(struct processes *processes, struct wire_blob build_id,
 	int r = images_add_kernel(processes->images, build_id);
 
 	return r < 0 ? r : processes_put_mapping(processes, 0, &kernel, 0, time);
+}
+
+int processes_add_scripts(struct processes *processes, uint64_t time)
+{
+	struct mapping scripts = { .start = SCRIPT_START, .end = SCRIPT_END };
+	int r;
+
+	if (processes->images->scripts)
+		return 0;
+	r = images_add_scripts(processes->images);
+	scripts.image = processes->images->scripts;
+	scripts.number = processes->n_mappings++;
+	return r < 0 ? r : processes_put_mapping(processes, 0, &scripts, 0, time);
 }
 
 int processes_scan(struct processes *processes, uint32_t pid, uint64_t time)

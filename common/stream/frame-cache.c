@@ -32,10 +32,9 @@ struct frame_cache_entry *frame_cache_find(struct frame_cache *cache,
 					   const struct process *process,
 					   const struct wire_frame *frame, bool *ret_is_new)
 {
-	bool is_kernel = frame->flags & WIRE_frame_flags_KERNEL; /* shared by all processes */
-	uint64_t version = is_kernel ? process_version(&processes->kernel)
-			   : process ? process_version(process)
-				     : 0;
+	uint64_t version = process_table_shares(frame) ? process_version(&processes->kernel)
+			   : process		       ? process_version(process)
+						       : 0;
 	struct frame_cache_entry *entry =
 		&cache->entries[hash_place(frame->address ^ version << 48, FRAME_CACHE_SIZE)];
 	uint32_t flags = frame->flags | IS_USED;

@@ -209,7 +209,7 @@ const struct mapping *process_table_mapping(const struct process_table *table,
 					    const struct process *process,
 					    const struct wire_frame *frame)
 {
-	if (frame->flags & WIRE_frame_flags_KERNEL)
+	if (process_table_shares(frame))
 		process = &table->kernel;
 	return process ? mapping_table_find(process_mappings(process), lookup_address(frame))
 		       : NULL;

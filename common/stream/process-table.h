@@ -83,7 +83,13 @@ static inline bool process_is_over_limit(const struct process *process)
 /* NULL: no such number. */
 struct process *process_table_find(const struct process_table *table, uint64_t number);
 
-/* The mapping that contains a frame of a process or of the kernel, or NULL. */
+/* Whether what a frame is in is mapped for all processes. */
+static inline bool process_table_shares(const struct wire_frame *frame)
+{
+	return frame->flags & (WIRE_frame_flags_KERNEL | WIRE_frame_flags_SCRIPT);
+}
+
+/* The mapping that contains a frame, or NULL. */
 const struct mapping *process_table_mapping(const struct process_table *table,
 					    const struct process *process,
 					    const struct wire_frame *frame);

@@ -26,7 +26,7 @@
 
 #define WIRE_MAGIC 0x7069706b63617473ULL
 #define WIRE_VERSION_MAJOR 1
-#define WIRE_VERSION_MINOR 12
+#define WIRE_VERSION_MINOR 13
 
 enum {
 	WIRE_RECORD_MAX = 256 * 1024,	/* bytes of a record, header included */

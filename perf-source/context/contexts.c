@@ -367,7 +367,9 @@ static int take_runtime(struct contexts *contexts, const struct context_job *job
 	if (!out.kind.size || pair_map_find(&contexts->runtimes, job->upid, 0) ||
 	    !walk_program_is_valid(&runtime->walk))
 		return 0;
-	r = stage_put(contexts->stage, WIRE_RECORD_runtime, &out);
+	r = processes_add_scripts(contexts->processes, time);
+	if (r == 0)
+		r = stage_put(contexts->stage, WIRE_RECORD_runtime, &out);
 	if (r == 0)
 		r = wire_writer_flush(&contexts->stage->writer);
 	if (r < 0)

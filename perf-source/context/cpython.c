@@ -37,6 +37,7 @@ struct cpython_layout {
 	int cframe, current_frame; /* in a thread state (or its cframe) */
 	int cframe_frame, cframe_previous;
 	int frame_code, frame_previous, frame_instruction, frame_owner;
+	int frame_entry; /* whether C has called the frame */
 	int code_filename, code_qualname, code_linetable, code_firstline, code_bytes;
 	int text; /* in a string: behind its head */
 };
@@ -55,6 +56,7 @@ static const struct cpython_layout layouts[] = {
 		.frame_previous = 48,
 		.frame_instruction = 56,
 		.frame_owner = 69,
+		.frame_entry = 68,
 		.code_filename = 112,
 		.code_qualname = 128,
 		.code_linetable = 136,
@@ -75,6 +77,7 @@ static const struct cpython_layout layouts[] = {
 		.frame_previous = 8,
 		.frame_instruction = 56,
 		.frame_owner = 70,
+		.frame_entry = NONE,
 		.code_filename = 112,
 		.code_qualname = 128,
 		.code_linetable = 136,
@@ -95,6 +98,7 @@ static const struct cpython_layout layouts[] = {
 		.frame_previous = 8,
 		.frame_instruction = 56,
 		.frame_owner = 70,
+		.frame_entry = NONE,
 		.code_filename = 112,
 		.code_qualname = 128,
 		.code_linetable = 136,
@@ -251,28 +255,33 @@ static void make_walk(const struct cpython_layout *layout, uint64_t runtime,
 	};
 }
 
-static void describe(const struct cpython_layout *layout, uint32_t version, struct runtime *ret)
+static void describe(const struct cpython_layout *layout, uint32_t version, uint64_t type,
+		     struct runtime *ret)
 {
 	strcpy(ret->kind, "cpython");
 	snprintf(ret->version, sizeof(ret->version), "%u.%u.%u", version >> 24,
 		 version >> 16 & 0xff, version >> 8 & 0xff);
-	snprintf(ret->layout, sizeof(ret->layout),
-		 "frame.code=%d frame.previous=%d frame.instruction=%d frame.owner=%d "
-		 "cframe.frame=%d cframe.previous=%d code.filename=%d code.qualname=%d "
-		 "code.linetable=%d code.firstline=%d code.bytes=%d code.size=%d text=%d bytes=%d",
-		 layout->frame_code, layout->frame_previous, layout->frame_instruction,
-		 layout->frame_owner, layout->cframe_frame, layout->cframe_previous,
-		 layout->code_filename, layout->code_qualname, layout->code_linetable,
-		 layout->code_firstline, layout->code_bytes, CODE_WINDOW, layout->text, BYTES_HEAD);
+	snprintf(
+		ret->layout, sizeof(ret->layout),
+		"frame.code=%d frame.previous=%d frame.instruction=%d frame.owner=%d frame.entry=%d "
+		"cframe.frame=%d cframe.previous=%d code.filename=%d code.qualname=%d "
+		"code.linetable=%d code.firstline=%d code.bytes=%d code.size=%d "
+		"code.type=%" PRIu64 " text=%d bytes=%d",
+		layout->frame_code, layout->frame_previous, layout->frame_instruction,
+		layout->frame_owner, layout->frame_entry, layout->cframe_frame,
+		layout->cframe_previous, layout->code_filename, layout->code_qualname,
+		layout->code_linetable, layout->code_firstline, layout->code_bytes, CODE_WINDOW,
+		type, layout->text, BYTES_HEAD);
 }
 
 bool cpython_find(const struct loaded_image *image, struct runtime *ret)
 {
-	GElf_Sym runtime, symbol;
+	GElf_Sym runtime, type, symbol;
 	const struct cpython_layout *layout;
 	uint32_t version;
 
 	if (!find_symbol(image, "_PyRuntime", &runtime) ||
+	    !find_symbol(image, "PyCode_Type", &type) ||
 	    !find_symbol(image, "Py_Version", &symbol) ||
 	    !read_memory(image, symbol.st_value, &version, sizeof(version)))
 		return false;
@@ -281,7 +290,7 @@ bool cpython_find(const struct loaded_image *image, struct runtime *ret)
 	    !refers_to(image, &symbol, &runtime, layout->key))
 		return false;
 	make_walk(layout, image->bias + runtime.st_value, &ret->walk);
-	describe(layout, version, ret);
+	describe(layout, version, image->bias + type.st_value, ret);
 	return true;
 }
 

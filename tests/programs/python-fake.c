@@ -36,6 +36,7 @@ struct thread_state {
 #define EXPORTED __attribute__((visibility("default"), used))
 
 EXPORTED char _PyRuntime[RUNTIME_SIZE];
+EXPORTED char PyCode_Type[1];
 EXPORTED const uint32_t Py_Version = 0x030b02f0;
 
 struct key {
@@ -73,6 +74,8 @@ static void make(const char *how)
 		frames[i].code = code + 8 * i;
 		frames[i].previous = i + 1 < n ? &frames[i + 1] : NULL;
 	}
+	for (size_t i = 8; i <= 80; i += 8) /* the types of ten objects */
+		*(void **)(code + i) = PyCode_Type;
 	for (size_t i = 112; i < 144; i += 8)
 		*(void **)(code + i) = code;
 	if (!strcmp(how, "cycle"))

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The interpreters of a stream's processes, known from its records alone: where their structures
+ * have what frames and names are made of. A forked child has its parent's.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "common/base/hash-table.h"
+#include "common/wire/wire.h"
+
+enum { RUNTIME_TABLE_MAX = 1 << 16 /* processes at one time; more are refused */ };
+
+/* Offsets in bytes in CPython's structures; -1: this version has no such field. */
+struct cpython_fields {
+	int64_t frame_code, frame_previous, frame_instruction, frame_owner, frame_entry;
+	int64_t cframe_frame, cframe_previous;
+	int64_t code_filename, code_qualname, code_linetable, code_firstline, code_bytes;
+	int64_t code_size; /* of what is recorded of a code object itself */
+	int64_t code_type; /* the address of its type */
+	int64_t text;	   /* behind the head of a string with ASCII characters, */
+	int64_t bytes;	   /* and of bytes */
+};
+
+struct process_runtime {
+	UT_hash_handle hh;
+	uint64_t process;
+	struct cpython_fields fields;
+};
+
+struct runtime_table {
+	struct process_runtime *by_process;
+	uint64_t n_refused; /* damaged records, or of too many processes */
+};
+
+void runtime_table_deinit(struct runtime_table *table);
+
+/* Each applies the record of that name. 0 or -ENOMEM. */
+int runtime_table_add(struct runtime_table *table, const struct wire_runtime *record);
+int runtime_table_fork(struct runtime_table *table, const struct wire_process *record);
+
+void runtime_table_forget(struct runtime_table *table, uint64_t process);
+
+/* NULL: the process has none that is known. */
+const struct cpython_fields *runtime_table_find(const struct runtime_table *table,
+						uint64_t process);

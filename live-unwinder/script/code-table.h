@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The code of scripts that a stream has shown, by where it lay and what it was. */
+#pragma once
+
+#include "common/base/pair-map.h"
+#include "common/stream/runtime-table.h"
+
+enum { CODE_TABLE_MAX = 1 << 18 /* beyond it all are forgotten */ };
+
+#define CODE_TABLE_NO_CODE UINT64_MAX
+
+struct code_table {
+	struct pair_map numbers;
+	uint64_t n_forgotten; /* how often */
+};
+
+void code_table_init(struct code_table *table);
+void code_table_deinit(struct code_table *table);
+
+/* Adds an object of a process with these fields. 0 or -ENOMEM. */
+int code_table_add(struct code_table *table, const struct cpython_fields *fields,
+		   const struct wire_memory *record);
+
+/* The number of an object's code; 0: not known; CODE_TABLE_NO_CODE: it is something else. */
+uint64_t code_table_find(const struct code_table *table, uint64_t process, uint64_t address,
+			 uint64_t identity);

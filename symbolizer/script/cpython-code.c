@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
+#include "symbolizer/script/cpython-code.h"
+
+enum {
+	LENGTH_AT = 16, /* PyASCIIObject.length, and ob_size of bytes */
+	STATE_AT = 32,	/* PyASCIIObject.state: bits of interned, kind, compact, ascii */
+	KIND_SHIFT = 2,
+	KIND_MASK = 7, /* bytes of a character */
+	IS_COMPACT = 1 << 5,
+	IS_ASCII = 1 << 6,
+	/* PyCompactUnicodeObject has fields behind PyASCIIObject, in 3.11 one more. */
+	HEAD_OF_3_11 = 48,
+	MORE_IN_3_11 = 24,
+	MORE = 16,
+	UTF8_MAX = 4,
+	SURROGATES = 0xd800,
+	SURROGATES_END = 0xe000,
+	UNICODE_END = 0x110000,
+	REPLACEMENT = 0xfffd,
+
+	/* An entry of a line table: bits of the code and of how many instructions it is for. */
+	ENTRY_BEGINS = 0x80,
+	ENTRY_CODE_SHIFT = 3,
+	ENTRY_CODE_MASK = 15,
+	ENTRY_LENGTH_MASK = 7,
+	CODE_ONE_LINE = 10, /* to 12: that less is the difference of lines */
+	CODE_NO_COLUMNS = 13,
+	CODE_LONG = 14,
+	CODE_NONE = 15,
+	VARINT_BITS = 6,
+	VARINT_MORE = 0x40,
+};
+
+/* A piece behind an object: its size in 8 bytes, and its bytes, filled to a multiple of 8. */
+struct object_pieces {
+	const char *at, *end;
+};
+
+static bool next_piece(struct object_pieces *pieces, struct wire_blob *ret)
+{
+	uint64_t size;
+
+	if ((size_t)(pieces->end - pieces->at) < sizeof(size))
+		return false;
+	memcpy(&size, pieces->at, sizeof(size));
+	pieces->at += sizeof(size);
+	if (size > (size_t)(pieces->end - pieces->at))
+		return false;
+	*ret = (struct wire_blob){ pieces->at, size };
+	size = (size + 7) & ~7ULL;
+	pieces->at = size > (size_t)(pieces->end - pieces->at) ? pieces->end : pieces->at + size;
+	return true;
+}
+
+static uint64_t read_number(const char *at, size_t size)
+{
+	uint64_t number = 0;
+
+	memcpy(&number, at, size); /* of a little-endian machine */
+	return number;
+}
+
+static char *put_utf8(char *at, uint32_t c)
+{
+	static const uint8_t leads[UTF8_MAX + 1] = { 0, 0, 0xc0, 0xe0, 0xf0 };
+	int n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+
+	for (int i = n - 1; i > 0; i--, c >>= 6)
+		at[i] = 0x80 | (c & 0x3f);
+	at[0] = leads[n] | c;
+	return at + n;
+}
+
+static uint32_t valid(uint64_t c)
+{
+	return c >= UNICODE_END || (c >= SURROGATES && c < SURROGATES_END) || !c ? REPLACEMENT : c;
+}
+
+/* Decodes as much of a string as was read. An empty text: not in memory. */
+static void decode_text(const struct cpython_fields *fields, const struct wire_blob *object,
+			char ret[CPYTHON_TEXT_MAX])
+{
+	const char *bytes = object->data;
+	uint64_t n, state, kind, at = fields->text;
+	char *to = ret;
+
+	*to = 0;
+	if (object->size < STATE_AT + sizeof(uint32_t))
+		return;
+	n = read_number(bytes + LENGTH_AT, sizeof(n));
+	state = read_number(bytes + STATE_AT, sizeof(uint32_t));
+	kind = state >> KIND_SHIFT & KIND_MASK;
+	if (!(state & IS_COMPACT) || (kind != 1 && kind != 2 && kind != 4))
+		return;
+	if (!(state & IS_ASCII))
+		at += fields->text == HEAD_OF_3_11 ? MORE_IN_3_11 : MORE;
+	for (uint64_t i = 0; i < n && at + kind <= object->size; i++, at += kind) {
+		if (to - ret >= CPYTHON_TEXT_MAX - UTF8_MAX - 1)
+			break;
+		to = put_utf8(to, valid(read_number(bytes + at, kind)));
+	}
+	*to = 0;
+}
+
+bool cpython_code_decode(const struct cpython_fields *fields, const struct wire_memory *record,
+			 struct cpython_code *ret)
+{
+	const char *bytes = record->bytes.data;
+	struct object_pieces pieces = { bytes + fields->code_size, bytes + record->bytes.size };
+	struct wire_blob name, file, lines;
+	uint64_t size;
+
+	if ((uint64_t)fields->code_size > record->bytes.size ||
+	    fields->code_firstline > fields->code_size - (int64_t)sizeof(ret->first_line) ||
+	    !next_piece(&pieces, &name) || !next_piece(&pieces, &file) ||
+	    !next_piece(&pieces, &lines))
+		return false;
+	*ret = (struct cpython_code){ 0 };
+	ret->first_line = read_number(bytes + fields->code_firstline, sizeof(ret->first_line));
+	decode_text(fields, &name, ret->name);
+	decode_text(fields, &file, ret->file);
+	if (lines.size < (size_t)fields->bytes || lines.size < LENGTH_AT + sizeof(size))
+		return true;
+	size = read_number((const char *)lines.data + LENGTH_AT, sizeof(size));
+	ret->lines = (const uint8_t *)lines.data + fields->bytes;
+	ret->lines_size = lines.size - fields->bytes;
+	if (size < ret->lines_size)
+		ret->lines_size = size;
+	return true;
+}
+
+/* A number of six bits a byte, the lowest first, of which the lowest one is the sign. */
+static int64_t read_signed(const uint8_t *at, const uint8_t *end)
+{
+	uint64_t number = 0;
+	unsigned int shift = 0;
+
+	while (at < end && shift < 32) {
+		uint8_t byte = *at++;
+
+		number |= (uint64_t)(byte & (VARINT_MORE - 1)) << shift;
+		shift += VARINT_BITS;
+		if (!(byte & VARINT_MORE))
+			break;
+	}
+	return number & 1 ? -(int64_t)(number >> 1) : (int64_t)(number >> 1);
+}
+
+/* How many lines further the instructions of an entry are. */
+static int64_t line_difference(uint8_t code, const uint8_t *at, const uint8_t *end)
+{
+	if (code >= CODE_ONE_LINE && code < CODE_NO_COLUMNS)
+		return code - CODE_ONE_LINE;
+	return code == CODE_NO_COLUMNS || code == CODE_LONG ? read_signed(at, end) : 0;
+}
+
+uint32_t cpython_code_line(const uint8_t *lines, size_t size, uint32_t first_line,
+			   uint64_t instruction)
+{
+	const uint8_t *at = lines, *end = lines + size;
+	int64_t line = first_line;
+	uint64_t covered = 0;
+
+	if (!instruction)
+		return first_line;
+	while (at < end && (*at & ENTRY_BEGINS)) {
+		uint8_t head = *at++, code = head >> ENTRY_CODE_SHIFT & ENTRY_CODE_MASK;
+
+		line += line_difference(code, at, end);
+		covered += (head & ENTRY_LENGTH_MASK) + 1;
+		if (instruction <= covered)
+			return code == CODE_NONE || line < 0 || line > UINT32_MAX ? 0 : line;
+		while (at < end && !(*at & ENTRY_BEGINS))
+			at++;
+	}
+	return 0;
+}

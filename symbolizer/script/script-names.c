@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/stream/script-place.h"
+#include "symbolizer/script/cpython-code.h"
+#include "symbolizer/script/script-names.h"
+
+struct script_code {
+	UT_hash_handle hh;
+	uint64_t number;
+	struct script_code *next; /* of its process */
+	uint32_t first_line;
+	size_t size, lines_at, lines_size; /* of `bytes`; where the line table is in it */
+	size_t file_at;
+	char bytes[]; /* name, zero, file, zero, line table */
+};
+
+struct script_process {
+	UT_hash_handle hh;
+	uint64_t process;
+	struct script_code *first;
+};
+
+static void free_code(struct script_names *names, struct script_code *code)
+{
+	HASH_DEL(names->by_number, code);
+	names->n_bytes -= sizeof(*code) + code->size;
+	free(code);
+}
+
+static void free_process(struct script_names *names, struct script_process *process)
+{
+	while (process->first) {
+		struct script_code *code = process->first;
+
+		process->first = code->next;
+		free_code(names, code);
+	}
+	HASH_DEL(names->by_process, process);
+	free(process);
+}
+
+void script_names_deinit(struct script_names *names)
+{
+	struct script_process *process, *next;
+
+	HASH_ITER(hh, names->by_process, process, next)
+	free_process(names, process);
+	runtime_table_deinit(&names->runtimes);
+}
+
+int script_names_take_process(struct script_names *names, const struct wire_process *record)
+{
+	return runtime_table_fork(&names->runtimes, record);
+}
+
+int script_names_take_runtime(struct script_names *names, const struct wire_runtime *record)
+{
+	return runtime_table_add(&names->runtimes, record);
+}
+
+static struct script_process *find_process(const struct script_names *names, uint64_t number)
+{
+	struct script_process *process;
+
+	HASH_FIND(hh, names->by_process, &number, sizeof(number), process);
+	return process;
+}
+
+/* NULL: no memory. */
+static struct script_process *get_process(struct script_names *names, uint64_t number)
+{
+	struct script_process *process = find_process(names, number);
+
+	if (process)
+		return process;
+	process = calloc(1, sizeof(*process));
+	if (!process)
+		return NULL;
+	process->process = number;
+	HASH_ADD(hh, names->by_process, process, sizeof(process->process), process);
+	if (HASH_HAS(hh, process))
+		return process;
+	free(process);
+	return NULL;
+}
+
+static struct script_code *make_code(const struct cpython_code *decoded)
+{
+	size_t name_size = strlen(decoded->name) + 1, file_size = strlen(decoded->file) + 1;
+	size_t size = name_size + file_size + decoded->lines_size;
+	struct script_code *code = calloc(1, sizeof(*code) + size);
+
+	if (!code)
+		return NULL;
+	code->size = size;
+	code->first_line = decoded->first_line;
+	code->file_at = name_size;
+	code->lines_at = name_size + file_size;
+	code->lines_size = decoded->lines_size;
+	memcpy(code->bytes, decoded->name, name_size);
+	memcpy(code->bytes + code->file_at, decoded->file, file_size);
+	if (code->lines_size)
+		memcpy(code->bytes + code->lines_at, decoded->lines, code->lines_size);
+	return code;
+}
+
+static int add_code(struct script_names *names, const struct wire_memory *record,
+		    const struct cpython_code *decoded)
+{
+	struct script_process *process = get_process(names, record->process);
+	struct script_code *code = process ? make_code(decoded) : NULL;
+
+	if (!code)
+		return -ENOMEM;
+	code->number = record->number;
+	HASH_ADD(hh, names->by_number, number, sizeof(code->number), code);
+	if (!HASH_HAS(hh, code)) {
+		free(code);
+		return -ENOMEM;
+	}
+	code->next = process->first;
+	process->first = code;
+	names->n_bytes += sizeof(*code) + code->size;
+	return 0;
+}
+
+static struct script_code *find_code(const struct script_names *names, uint64_t number)
+{
+	struct script_code *code;
+
+	HASH_FIND(hh, names->by_number, &number, sizeof(number), code);
+	return code;
+}
+
+int script_names_take_memory(struct script_names *names, const struct wire_memory *record)
+{
+	const struct cpython_fields *fields = runtime_table_find(&names->runtimes, record->process);
+	struct cpython_code decoded;
+
+	if (!record->number || !fields || find_code(names, record->number))
+		return 0;
+	if (names->n_bytes >= SCRIPT_NAMES_BYTES_MAX ||
+	    !cpython_code_decode(fields, record, &decoded)) {
+		names->n_refused++;
+		return 0;
+	}
+	return add_code(names, record, &decoded);
+}
+
+void script_names_forget(struct script_names *names, uint64_t number)
+{
+	struct script_process *process = find_process(names, number);
+
+	if (process)
+		free_process(names, process);
+	runtime_table_forget(&names->runtimes, number);
+}
+
+void script_names_find(const struct script_names *names, struct wire_symbol *symbol)
+{
+	const struct script_code *code = find_code(names, script_place_number(symbol->offset));
+
+	symbol->start = script_place(script_place_number(symbol->offset), 0);
+	symbol->size = SCRIPT_INSTRUCTIONS_MAX;
+	if (!code)
+		return;
+	symbol->name = wire_string(code->bytes, WIRE_NAME_MAX);
+	symbol->file = wire_string(code->bytes + code->file_at, WIRE_NAME_MAX);
+	symbol->line =
+		cpython_code_line((const uint8_t *)code->bytes + code->lines_at, code->lines_size,
+				  code->first_line, script_place_instruction(symbol->offset));
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Names of code in languages of interpreters, as memory records have it, until its process ends. */
+#pragma once
+
+#include "common/stream/runtime-table.h"
+
+enum { SCRIPT_NAMES_BYTES_MAX = 256 << 20 /* of all names and line tables; more are refused */ };
+
+struct script_names {
+	struct runtime_table runtimes;
+	struct script_code *by_number;
+	struct script_process *by_process;
+	size_t n_bytes;
+	uint64_t n_refused; /* records: damaged, or there was no room */
+};
+
+void script_names_deinit(struct script_names *names);
+
+/* Each applies the record of that name. 0 or -ENOMEM. */
+int script_names_take_process(struct script_names *names, const struct wire_process *record);
+int script_names_take_runtime(struct script_names *names, const struct wire_runtime *record);
+int script_names_take_memory(struct script_names *names, const struct wire_memory *record);
+
+/* A process has ended. */
+void script_names_forget(struct script_names *names, uint64_t process);
+
+/* Adds name, bounds, file and line to a place in the image of scripts, if they are known; borrowed.
+ */
+void script_names_find(const struct script_names *names, struct wire_symbol *symbol);

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Stacks have the frames of CPython's programs between those of C."""
+import sys
+
+import pipeline
+import reading
+import scripts
+import streams
+import test_walks
+import walks
+from test_walks import CHAINS, FAKE, GENERATED, interpreters, is_true
+
+LINES = {text.strip(): number for number, text in enumerate(CHAINS.read_text().splitlines(), 1)}
+CALLERS = "call", "call_from_c", "generate", "rest"
+
+
+@pipeline.needs_root
+class Scripts(pipeline.RecordingTest):
+    def setUp(self):
+        super().setUp()
+        refusal = reading.refusal()
+        if refusal:
+            self.skipTest(refusal)
+        self.stream = self.directory / "recorded.stream"
+
+    def any_interpreter(self):
+        found = interpreters()
+        if not found:
+            self.skipTest("no CPython 3.11 to 3.13 is here")
+        return found[0]
+
+    def record(self, *command, options=("-e", "cpu-clock")):
+        with self.stream.open("wb") as out:
+            self.run_well(self.source("--interpreters", *options, "--", *map(str, command)), stdout=out)
+
+    def unwind(self, *options):
+        stream = self.run_on(self.stream, self.stage("live-unwinder", *options), self.stage("symbolizer"))
+        return scripts.Stacks(stream)
+
+    def outcomes(self):
+        return self.stats("live-unwinder").get("script-frames", {})
+
+    def chains(self, stacks, name="f0"):
+        """The frames of scripts in stacks that have one of this name."""
+        found = [[frame for frame in frames if frame.is_script] for frames in stacks.stacks]
+        return [frames for frames in found if any(frame.name == name for frame in frames)]
+
+    def check_lines(self, frames):
+        """Those of callers: of the innermost frame the interpreter may not have noted it yet."""
+        for inner, frame in zip(frames, frames[1:]):
+            if frame.name.startswith("f") and inner.name in (*CALLERS, "spin"):
+                self.assertEqual((frame.file, frame.line), (str(CHAINS), LINES["spin()" if inner.name == "spin" else "how(callee)"]))
+
+    def test_chains_are_true_and_whole(self):
+        self.any_interpreter()
+        for python in interpreters():
+            with self.subTest(python):
+                self.record(python, CHAINS, "2")
+                chains = self.chains(self.unwind())
+                self.assertGreater(len(chains), 500)
+                outcomes = self.outcomes()
+                self.assertGreater(outcomes["whole"], 0.97 * (sum(outcomes.values()) - outcomes.get("no-frames", 0)), outcomes)
+                for frames in chains:
+                    self.assertTrue(is_true([frame.name for frame in frames]), frames)
+                    self.check_lines(frames)
+
+    def test_each_runs_in_the_loop_of_the_interpreter(self):
+        """The next frame of C outside of a segment is the loop, and the one inside is no loop without a segment."""
+        python = self.any_interpreter()
+        self.record(python, CHAINS, "1")
+        text = self.run_on(self.stream, self.stage("live-unwinder"), self.stage("symbolizer"),
+                           self.stage("capture-sink", "--format=folded", "-")).decode()
+        stacks = [line.rpartition(" ")[0].split(";") for line in text.splitlines() if ";f0;" in line]
+        self.assertGreater(len(stacks), 20)
+        for names in stacks:
+            first = names.index("<module>")
+            self.assertTrue(names[first - 1].startswith("_PyEval_EvalFrameDefault"), names)
+
+    def test_waits_have_them(self):
+        python = self.any_interpreter()
+        for options in ("--off-cpu",), ("-a", "--off-cpu"):
+            with self.subTest(options):
+                self.record(python, CHAINS, "1.5", "wait", options=options)
+                waiting = self.chains(self.unwind(), "rest")
+                self.assertGreater(len(waiting), 100)
+                self.assertTrue(all(is_true([frame.name for frame in frames]) for frames in waiting))
+
+    def test_children_and_other_programs(self):
+        python = self.any_interpreter()
+        for how in ("fork",), ("exec", python, CHAINS, "1"), ("exec", reading.DEEP, "3", "16", "0.5"):
+            with self.subTest(how):
+                self.record(python, CHAINS, "1", *how)
+                for frames in self.chains(self.unwind()):
+                    self.assertTrue(is_true([frame.name for frame in frames]), frames)
+
+    def test_code_in_the_place_of_other_code(self):
+        self.record(self.any_interpreter(), GENERATED, "1.5", "generated")
+        found = [frames for frames in self.chains(self.unwind(), "g")
+                 if frames[0].name == "g" and frames[1].name.startswith("outer_")]
+        self.assertGreater(len(found), 100)
+        for inner, outer, *_ in found:
+            self.assertEqual(inner.file, f"<generated {outer.name[-6:]}>")
+
+    def test_lost_objects_have_no_other_name(self):
+        self.record(self.any_interpreter(), CHAINS, "1")
+        whole = self.unwind().stacks
+        hello, *middle, end = streams.records(self.stream.read_bytes())
+        objects = [i for i, record in enumerate(middle) if streams.record_type(record) == walks.MEMORY]
+        left_out = set(objects[::3])
+        self.stream.write_bytes(streams.between(hello, [record for i, record in enumerate(middle) if i not in left_out], end))
+        n_unnamed = 0
+        for frames, fewer in zip(whole, self.unwind().stacks):
+            self.assertEqual(len(frames), len(fewer))
+            for frame, other in zip(frames, fewer):
+                self.assertIn(other.name, (frame.name, "", None))
+                n_unnamed += other.name != frame.name
+        self.assertGreater(n_unnamed, 10)
+
+    def test_both_engines_give_the_same_each_time(self):
+        self.record(self.any_interpreter(), CHAINS, "1")
+        stages = self.stage("symbolizer"),
+        first, again, other = (self.run_on(self.stream, self.stage("live-unwinder", f"--engine={engine}"), *stages)
+                               for engine in ("auto", "auto", "dwfl"))
+        self.assertEqual(first, again)
+        self.assertEqual(scripts.Stacks(first).stacks, scripts.Stacks(other).stacks)
+
+    def test_lists_that_no_interpreter_has(self):
+        """No frame of theirs is placed: the lists do not fit the frames of C."""
+        for how in "good", "cycle", "long", "guard", "garbage":
+            with self.subTest(how):
+                self.record(FAKE, "0.5", how)
+                stacks = self.unwind()
+                self.assertFalse(any(frame.is_script for frames in stacks.stacks for frame in frames))
+                self.assertGreater(sum(self.outcomes().values()), 50)
+                self.assertNotIn("whole", self.outcomes())
+
+
+if __name__ == "__main__":
+    del test_walks  # its tests are run there
+    sys.exit(pipeline.main())
