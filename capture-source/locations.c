@@ -10,6 +10,7 @@
 #include "common/base/hash.h"
 #include "common/base/long-name.h"
 #include "common/base/text.h"
+#include "common/stream/script-place.h"
 
 /* Addresses of synthetic images, which no process and no jitmap has. */
 #define SYNTHETIC_NAMES 0xD000000000000000ULL
@@ -149,6 +150,8 @@ static enum wire_image_kind kind_of_path(const char *path)
 		return WIRE_image_kind_VDSO;
 	if (!strcmp(path, "[uprobes]"))
 		return WIRE_image_kind_SPECIAL;
+	if (!strcmp(path, SCRIPT_PATH))
+		return WIRE_image_kind_SCRIPT;
 	return *path != '/' || path[1] == '/' ? WIRE_image_kind_ANONYMOUS : WIRE_image_kind_FILE;
 }
 

@@ -8,6 +8,7 @@
 #include "common/base/growing-list.h"
 #include "common/base/hash.h"
 #include "common/base/zero-pages.h"
+#include "common/stream/script-place.h"
 #include "common/stream/stack-memo.h"
 
 enum {
@@ -119,7 +120,8 @@ static int add_user_frame(struct taking *taking, uint64_t address, struct wire_f
 	const struct syscap_bundled_symbol *symbol;
 	const char *text =
 		bundle_find(&taking->replay->bundle, taking->frame->pid, address, &symbol);
-	uint32_t flags = taking->is_exact ? WIRE_frame_flags_EXACT : 0;
+	bool is_exact = taking->is_exact || script_has(address);
+	uint32_t flags = is_exact ? WIRE_frame_flags_EXACT : 0;
 	char cut[NAME_MAX_SIZE], proved[NAME_MAX_SIZE];
 	int r;
 

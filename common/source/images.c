@@ -21,6 +21,7 @@
 #include "common/stream/build-id.h"
 #include "common/stream/file-id.h"
 #include "common/stream/jitdump-path.h"
+#include "common/stream/script-place.h"
 
 enum { KEY_MAX = PROC_PATH_MAX + 64 + 2 * WIRE_BUILD_ID_MAX };
 
@@ -513,13 +514,13 @@ int images_add_recording(struct images *images, const char *path, const struct s
 
 int images_add_scripts(struct images *images)
 {
-	static const char path[] = "[script]";
-	const struct image_source source = { .path = path };
+	const struct image_source source = { .path = SCRIPT_PATH };
 
 	if (images->scripts)
 		return 0;
 	images->scripts = images->n_numbers++;
-	return put_image(images, images->scripts, WIRE_image_kind_SCRIPT, &source, strlen(path));
+	return put_image(images, images->scripts, WIRE_image_kind_SCRIPT, &source,
+			 strlen(SCRIPT_PATH));
 }
 
 void images_use(struct images *images, uint64_t image, uint64_t time)

@@ -6,14 +6,22 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { SCRIPT_INSTRUCTION_BITS = 24 };
 
+#define SCRIPT_PATH "[script]" /* of the image */
 #define SCRIPT_START (1ULL << 62)
 #define SCRIPT_END (1ULL << 63)
 #define SCRIPT_NUMBERS_MAX ((SCRIPT_END - SCRIPT_START) >> SCRIPT_INSTRUCTION_BITS)
 #define SCRIPT_INSTRUCTIONS_MAX (1ULL << SCRIPT_INSTRUCTION_BITS)
+
+/* Whether an address is a place: that of the instruction itself, in all frames. */
+static inline bool script_has(uint64_t address)
+{
+	return address >= SCRIPT_START && address < SCRIPT_END;
+}
 
 /* The offset of a place in the image. */
 static inline uint64_t script_place(uint64_t number, uint64_t instruction)

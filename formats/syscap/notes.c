@@ -166,7 +166,9 @@ int syscap_note_lines(struct syscap_notes *notes, const struct names *names,
 	size_t n, size = 0;
 	int r;
 
-	if (!frame->place || !frame->image || frame->image->kind != WIRE_image_kind_FILE)
+	if (!frame->place || !frame->image ||
+	    (frame->image->kind != WIRE_image_kind_FILE &&
+	     frame->image->kind != WIRE_image_kind_SCRIPT))
 		return 0;
 	n = lines_of(names, frame, &lines);
 	r = n ? begin_emitting(&notes->emitted_places, frame->image_number, frame->offset) : 0;
