@@ -54,8 +54,10 @@ struct {
 	__type(value, struct emitted_stack);
 } emitted_stacks SEC(".maps");
 
-static void add_thread(uint32_t tid, uint32_t pid, enum switch_state state, uint64_t begun,
-		       uint64_t how)
+/* Not in place: programs have 512 bytes of stack, with all that they call, and this is half of it.
+ */
+static __noinline void add_thread(uint32_t tid, uint32_t pid, enum switch_state state,
+				  uint64_t begun, uint64_t how)
 {
 	struct switch_thread thread = {
 		.born = begun,
@@ -148,7 +150,7 @@ static __always_inline void put_walk(void *ctx, struct emitted_walk *emitted, ui
 }
 
 /* Runs a walk program within the CPU's budget. */
-static __always_inline void run_walk(struct walk *walk, struct emitted_walk *emitted,
+static __always_inline void run_walk(void *ctx, struct walk *walk, struct emitted_walk *emitted,
 				     uint64_t begun)
 {
 	struct walk_state *state = &walk->memory->state;
@@ -159,7 +161,7 @@ static __always_inline void run_walk(struct walk *walk, struct emitted_walk *emi
 	read_budget_take_time(&emitted->budget, begun);
 	walk_count_left(walk, &share);
 	if (!state->is_lost)
-		put_walk(walk->context, emitted, state->used);
+		put_walk(ctx, emitted, state->used);
 }
 
 /* Emits what the thread's interpreter executes, in front of its stack. */
@@ -181,7 +183,7 @@ static __always_inline void emit_walk(void *ctx, struct task_struct *task)
 		.kind = SAMPLE_PART_WALK,
 	};
 	if (read_budget_has_time(&emitted->budget, &begun)) {
-		run_walk(&walk, emitted, begun);
+		run_walk(ctx, &walk, emitted, begun);
 	} else {
 		emitted->part.end = WIRE_walk_end_BUDGET;
 		put_walk(ctx, emitted, 0);

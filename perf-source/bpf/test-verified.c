@@ -25,6 +25,14 @@
 #include "perf-source/bpf/switch-program.h"
 #include "perf-source/bpf/switch.skel.h"
 
+libbpf_print_fn_t __wrap_libbpf_set_print(libbpf_print_fn_t print);
+
+/* The log of a program that the kernel rejects is printed. */
+libbpf_print_fn_t __wrap_libbpf_set_print(libbpf_print_fn_t print)
+{
+	return NULL;
+}
+
 enum { VERIFIED_MAX = 50000, STACK = 65528, STACK_LIMIT = 8 << 20 };
 
 static void check_program(const struct bpf_program *program)
