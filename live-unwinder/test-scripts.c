@@ -226,6 +226,7 @@ static void test_lists_that_were_not_read_to_the_end(void **state)
 	begin_list(0, WINDOW, WIRE_walk_end_ABSENT);
 	add_frame(0x10, 1, 1, OWNED_BY_THREAD);
 	assert_no_frames(&fields_3_13, SCRIPT_ABSENT);
+	tear_down(state);
 	set_up(state);
 	begin_list(0, WINDOW, WIRE_walk_end_LIMIT);
 	add_frame(0x30, 3, 1, OWNED_BY_THREAD);
