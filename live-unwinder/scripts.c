@@ -46,6 +46,7 @@ int scripts_take_memory(struct scripts *scripts, const struct wire_memory *recor
 void scripts_forget(struct scripts *scripts, uint64_t process)
 {
 	runtime_table_forget(&scripts->runtimes, process);
+	code_table_prune(&scripts->codes, &scripts->runtimes);
 }
 
 static enum script_outcome add_frames(struct scripts *scripts,

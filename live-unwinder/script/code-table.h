@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The code of scripts that a stream has shown, by where it lay and what it was. */
+/*
+ * The code of scripts that a stream has shown, by where it lay and what it was. A source emits an
+ * object once, so what is known of processes that run is forgotten only if they have too much.
+ */
 #pragma once
 
 #include "common/base/pair-map.h"
 #include "common/stream/runtime-table.h"
 
-enum { CODE_TABLE_MAX = 1 << 18 /* beyond it all are forgotten */ };
+enum { CODE_TABLE_MAX = 1 << 20 /* of all processes; beyond it all are forgotten */ };
 
 #define CODE_TABLE_NO_CODE UINT64_MAX
 
@@ -20,6 +23,9 @@ void code_table_deinit(struct code_table *table);
 /* Adds an object of a process with these fields. 0 or -ENOMEM. */
 int code_table_add(struct code_table *table, const struct cpython_fields *fields,
 		   const struct wire_memory *record);
+
+/* Frees what is known of processes without an interpreter, if it may be worth it. */
+void code_table_prune(struct code_table *table, const struct runtime_table *runtimes);
 
 /* The number of an object's code; 0: not known; CODE_TABLE_NO_CODE: it is something else. */
 uint64_t code_table_find(const struct code_table *table, uint64_t process, uint64_t address,
