@@ -2,20 +2,22 @@
 """
 Functions whose names tell their callers, for a recorder of CPython's frames:
 
-    chains.py SECONDS [wait|fork|exec PROGRAM...]
+    chains.py SECONDS [wait|fork|stop|exec PROGRAM...]
 
 f3_of_f1 is called by f1_of_f0 alone, directly, from C (sorted, map), as a generator, or as a method.
 """
 import os
+import signal
 import sys
 import time
 
-FUNCTIONS = 31
+functions = 31
+rounds = 400
 
 
 def spin():
     total = 0
-    for i in range(400):
+    for i in range(rounds):
         total += i * i
     return total
 
@@ -51,15 +53,21 @@ def function(number, callees, how):
 
 
 def tree(number=0, is_waiting=False):
-    children = [child for child in (2 * number + 1, 2 * number + 2) if child < FUNCTIONS]
+    children = [child for child in (2 * number + 1, 2 * number + 2) if child < functions]
     ways = [rest] if is_waiting else [call, call_from_c, generate]
     return function(number, [tree(child, is_waiting) for child in children], ways[number % len(ways)])
 
 
 def main():
     seconds, what = float(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else ""
+    if what == "stop":  # for single steps, most of which are to be in calls
+        global functions, rounds
+        functions, rounds = 7, 0
     root = tree(is_waiting=what == "wait")
     child = os.fork() if what == "fork" else 0
+    if what == "stop":
+        root()
+        os.kill(os.getpid(), signal.SIGSTOP)
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         root()

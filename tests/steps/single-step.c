@@ -4,7 +4,9 @@
  * perf-source writes it. Beside it goes the truth, a line of text for each sample: the chain of
  * calls, of which no unwind information was asked (shadow-stack.h).
  *
- * It begins where nobody has called anything yet, so that all of the chain is known.
+ * It begins where nobody has called anything yet, so that all of the chain is known. With
+ * --interpreter it begins where the program stops itself, and samples have what its interpreter
+ * executes: names of functions tell the truth then, and the file stays empty.
  */
 #include <errno.h>
 #include <sched.h>
@@ -23,6 +25,7 @@
 #include "tests/steps/instruction.h"
 #include "tests/steps/shadow-stack.h"
 #include "tests/steps/tracee.h"
+#include "tests/steps/walk-reader.h"
 
 enum {
 	STACK_SIZE = 32768, /* of a sample: perf-source's default */
@@ -52,13 +55,14 @@ struct decoded {
 struct single_step {
 	const char *truth_path;
 	uint64_t every, samples_max; /* one of `every` steps is a sample */
-	bool from_exec;
+	bool from_exec, has_interpreter;
 	char **command;
 	FILE *truth;
 	pid_t pid;
 	struct thread threads[THREADS_MAX];
 	struct images images;
 	struct processes processes;
+	struct walk_reader walks;
 	uint64_t n_steps;
 	char *stacks; /* that the writer borrows until it is flushed */
 	size_t stacks_used;
@@ -120,9 +124,12 @@ static int put_sample(struct stage *stage, struct single_step *self, const struc
 	int r = processes_of_sample(&self->processes, self->pid, place->pc, stage->last_time,
 				    &sample.process);
 
+	if (r == 0 && self->has_interpreter)
+		r = walk_reader_read(&self->walks, stage, thread->registers.fs_base, &sample);
 	if (r < 0)
 		return r;
-	shadow_stack_print(&thread->shadow, place, self->truth);
+	if (!self->has_interpreter)
+		shadow_stack_print(&thread->shadow, place, self->truth);
 	self->stacks_used += (place->stack_size + 7) / 8 * 8;
 	stage->samples_in++;
 	return stage_put(stage, WIRE_RECORD_sample, &sample);
@@ -183,7 +190,7 @@ static int arrive(struct stage *stage, struct single_step *self, struct thread *
 	now.stack_size = tracee_read(self->pid, now.sp, self->stacks + self->stacks_used,
 				     is_sampled ? STACK_SIZE : STACK_TOP_SIZE);
 	stage->last_time++;
-	if (thread->has_stopped)
+	if (thread->has_stopped && !self->has_interpreter)
 		r = follow(stage, self, thread, &before, &now);
 	thread->has_stopped = true;
 	thread->is_signalled = false;
@@ -262,6 +269,8 @@ static int run(struct stage *stage, void *data)
 	r = host_files_put(stage, stage->last_time);
 	if (r == 0)
 		r = processes_scan(&self->processes, self->pid, stage->last_time);
+	if (r == 0 && self->has_interpreter)
+		r = walk_reader_begin(&self->walks, &self->processes, self->pid, stage->last_time);
 	if (r == 0)
 		r = arrive(stage, self, thread);
 	if (r == 0)
@@ -314,7 +323,9 @@ static int start(struct stage *stage, void *data, struct wire_hello *hello)
 		return -errno;
 	stay_on_this_cpu();
 	r = tracee_start(self->command, &self->pid);
-	if (r == 0 && !self->from_exec)
+	if (r == 0 && self->has_interpreter)
+		r = tracee_run_to_stop(self->pid);
+	else if (r == 0 && !self->from_exec)
 		r = tracee_run_to_entry(self->pid);
 	stage->last_time = clock_now(CLOCK_MONOTONIC);
 	fill_hello(stage, hello);
@@ -338,6 +349,7 @@ static void deinit(void *data)
 		kill(self->pid, SIGKILL);
 	if (self->truth)
 		fclose(self->truth);
+	walk_reader_deinit(&self->walks);
 	processes_deinit(&self->processes);
 	images_deinit(&self->images);
 	free(self->stacks);
@@ -347,6 +359,8 @@ static const struct argp_option option_table[] = {
 	{ "truth", 't', "FILE", 0, "Where the true chains go, a line for each sample", 0 },
 	{ "every", 'n', "STEPS", 0, "Sample one of so many instructions (1: all)", 0 },
 	{ "max", 'm', "SAMPLES", 0, "Stop after so many", 0 },
+	{ "interpreter", 'i', NULL, 0,
+	  "Begin where the program stops itself, and read lists of CPython", 0 },
 	{ "from-exec", 'x', NULL, 0, "Begin in the dynamic linker, not in the program", 0 },
 	{ 0 },
 };
@@ -364,6 +378,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return self->every ? 0 : EINVAL;
 	case 'm':
 		self->samples_max = strtoull(arg, NULL, 10);
+		return 0;
+	case 'i':
+		self->has_interpreter = true;
 		return 0;
 	case 'x':
 		self->from_exec = true;

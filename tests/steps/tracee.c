@@ -114,6 +114,20 @@ int tracee_run_to_entry(pid_t pid)
 	return 0;
 }
 
+int tracee_run_to_stop(pid_t pid)
+{
+	int r = 0, status = 0;
+
+	do {
+		int signal = r == 0 && WIFSTOPPED(status) && !(status >> 16) ? WSTOPSIG(status) : 0;
+
+		if (ptrace(PTRACE_CONT, pid, NULL, (long)(signal == SIGTRAP ? 0 : signal)) < 0)
+			return -errno;
+		r = wait_for_stop(pid, &status);
+	} while (r == 0 && WSTOPSIG(status) != SIGSTOP);
+	return r;
+}
+
 int tracee_step(pid_t tid, int signal)
 {
 	return ptrace(PTRACE_SINGLESTEP, tid, NULL, (long)signal) < 0 ? -errno : 0;

@@ -16,6 +16,9 @@ int tracee_start(char **argv, pid_t *ret);
 /* Lets it run to its own first instruction: 0 or -errno; -ECHILD: it has not come so far. */
 int tracee_run_to_entry(pid_t pid);
 
+/* Lets it run until it stops itself: 0 or -errno; -ECHILD: it has ended. */
+int tracee_run_to_stop(pid_t pid);
+
 /* Lets a thread run for one instruction, with a signal or 0: 0 or -errno. */
 int tracee_step(pid_t tid, int signal);
 

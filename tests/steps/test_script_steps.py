@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""At every instruction of CPython a stack has the true chain of its program's functions, or none of them."""
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "pipeline"))
+
+import pipeline  # noqa: E402
+import scripts  # noqa: E402
+from test_walks import CHAINS, interpreters, is_true  # noqa: E402
+
+SINGLE_STEP = pipeline.BUILD / "tests" / "steps" / "single-step"
+STEPS = 60000  # more than once through a small tree of functions
+WAYS = {"call", "call_from_c.<locals>.<lambda>", "generate.<locals>.generator", *(f"f{i}_of_f{(i - 1) // 2}" for i in range(1, 7))}
+WHOLE_MIN = 0.98
+pipeline.PATIENCE_S = 300  # a step is two switches between processes
+
+
+class ScriptSteps(pipeline.RecordingTest):
+    def step(self, python, n):
+        return scripts.Stacks(self.run_well(
+            [SINGLE_STEP, "-q", "--interpreter", "-t", self.directory / "truth", "-m", str(n), "--", python, CHAINS, "1000", "stop"],
+            self.stage("live-unwinder", "-q"), self.stage("symbolizer", "-q"))[-1].output)
+
+    def test_every_instruction_has_a_true_chain_or_none(self):
+        found = interpreters()
+        if not found:
+            self.skipTest("no CPython 3.11 to 3.13 is here")
+        for python in found:
+            with self.subTest(python):
+                stacks = self.step(python, STEPS).stacks
+                chains = [[frame.name for frame in frames if frame.is_script] for frames in stacks]
+                outcomes = self.stats("live-unwinder")["script-frames"]
+                self.assertEqual(len(stacks), STEPS)
+                self.assertGreater(outcomes["whole"], WHOLE_MIN * STEPS, outcomes)
+                self.assertLessEqual(WAYS, {name for names in chains for name in names})
+                for names in chains:
+                    self.assertTrue(not names or (names[-1] == "<module>" and is_true(names)), names)
+
+
+if __name__ == "__main__":
+    sys.exit(pipeline.main())

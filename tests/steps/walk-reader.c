@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/base/cleanup.h"
+#include "tests/steps/tracee.h"
+#include "tests/steps/walk-reader.h"
+
+enum {
+	KEYS = 0x310, /* glibc: of each key a sequence number and the value */
+	KEY_SIZE = 16,
+	KEY_VALUE = 8,
+	KEYS_MAX = 32,
+};
+
+void walk_reader_deinit(struct walk_reader *reader)
+{
+	pair_map_deinit(&reader->seen);
+}
+
+static bool read_memory(const struct walk_reader *reader, uint64_t address, void *ret, size_t size)
+{
+	return tracee_read(reader->pid, address, ret, size) == size;
+}
+
+static uint64_t read_pointer(const struct walk_reader *reader, uint64_t address)
+{
+	uint64_t pointer;
+
+	return read_memory(reader, address, &pointer, sizeof(pointer)) ? pointer : 0;
+}
+
+/* Looks into a mapped file. */
+static bool look_into(const struct proc_mapping *map, int memory, struct runtime *ret)
+{
+	struct loaded_image loaded = { .memory = memory };
+	struct elf_image elf;
+	uint64_t address;
+	bool is_found = false;
+
+	if (!runtime_may_be_in(map->path) ||
+	    elf_image_open_descriptor(open(map->path, O_RDONLY | O_CLOEXEC), 0, &elf) !=
+		    ELF_IMAGE_OK)
+		return false;
+	if (elf_image_address(&elf, map->offset, &address)) {
+		loaded.elf = &elf;
+		loaded.bias = map->start - address;
+		is_found = cpython_find(&loaded, ret);
+	}
+	elf_image_close(&elf);
+	return is_found;
+}
+
+static int find_runtime(struct walk_reader *reader)
+{
+	_cleanup_(proc_maps_deinit) struct proc_maps maps = { 0 };
+	_cleanup_fd_ int memory = -1;
+	char path[64];
+	int r = proc_read_maps(reader->pid, &maps);
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)reader->pid);
+	memory = open(path, O_RDONLY | O_CLOEXEC);
+	if (r < 0 || memory < 0)
+		return r < 0 ? r : -errno;
+	for (size_t i = 0; i < maps.n; i++)
+		if (look_into(&maps.list[i], memory, &reader->runtime))
+			return 0;
+	return -ENOENT;
+}
+
+int walk_reader_begin(struct walk_reader *reader, struct processes *processes, pid_t pid,
+		      uint64_t time)
+{
+	struct wire_runtime out = { .time = time };
+	int r;
+
+	pair_map_init(&reader->seen, SIZE_MAX);
+	reader->pid = pid;
+	r = find_runtime(reader);
+	if (r == 0)
+		r = processes_of_sample(processes, pid, 0, time, &out.process);
+	if (r == 0)
+		r = processes_add_scripts(processes, time);
+	out.kind = wire_string(reader->runtime.kind, 64);
+	out.version = wire_string(reader->runtime.version, 64);
+	out.layout = wire_string(reader->runtime.layout, 4096);
+	return r < 0 ? r : stage_put(processes->stage, WIRE_RECORD_runtime, &out);
+}
+
+/* The address of the first element; 0: there is none. */
+static uint64_t find_root(const struct walk_reader *reader, const struct walk_root *root,
+			  uint64_t thread)
+{
+	uint64_t at = root->base == WALK_BASE_ADDRESS ? root->start : 0;
+	uint32_t key, flag = 1;
+
+	if (root->base == WALK_BASE_THREAD_KEY) {
+		if (root->flag &&
+		    !read_memory(reader, root->start + root->flag, &flag, sizeof(flag)))
+			return 0;
+		if (flag != 1 || !read_memory(reader, root->start, &key, sizeof(key)) ||
+		    key >= KEYS_MAX)
+			return 0;
+		at = thread + KEYS + key * KEY_SIZE + KEY_VALUE;
+	}
+	for (size_t i = 0; i < root->n_loads && at; i++) {
+		at = read_pointer(reader, at);
+		if (i == 0 && root->self >= 0 && at &&
+		    read_pointer(reader, at + root->self) != thread)
+			return 0;
+		at = at ? at + root->loads[i] : 0;
+	}
+	return at;
+}
+
+static uint64_t hash(uint64_t hash, const void *bytes, size_t n)
+{
+	const uint8_t *at = bytes;
+
+	while (n--)
+		hash = (hash ^ *at++) * 0x100000001b3ULL; /* FNV-1a */
+	return hash;
+}
+
+/* Reads an object with its texts; returns its size. Its identity is a hash of all but counts. */
+static size_t read_object(const struct walk_reader *reader, uint64_t address, char *bytes,
+			  uint64_t *ret_identity)
+{
+	const struct walk_object *object = &reader->runtime.walk.object;
+	size_t used = object->size;
+
+	*ret_identity = 0;
+	if (!address || !read_memory(reader, address, bytes, object->size))
+		return 0;
+	*ret_identity = 1;
+	for (size_t i = 0; i < object->size / 8; i++)
+		if (object->words >> i & 1)
+			*ret_identity = hash(*ret_identity, bytes + i * 8, 8);
+	for (size_t i = 0; i < WALK_TEXTS_MAX && object->texts[i].size; i++) {
+		uint64_t at, n;
+
+		memcpy(&at, bytes + object->texts[i].pointer, sizeof(at));
+		n = tracee_read(reader->pid, at, bytes + used + 8, object->texts[i].size);
+		memcpy(bytes + used, &n, sizeof(n));
+		if (n > object->texts[i].skip)
+			*ret_identity = hash(
+				*ret_identity, bytes + used + 8 + object->texts[i].skip,
+				n - object->texts[i].skip < 24 ? n - object->texts[i].skip : 24);
+		used += 8 + ((n + 7) & ~7UL);
+	}
+	*ret_identity |= 1;
+	return used;
+}
+
+static int put_object(struct walk_reader *reader, struct stage *stage,
+		      const struct wire_sample *sample, uint64_t address, uint64_t *ret_identity)
+{
+	char bytes[WIRE_MEMORY_MAX + WALK_TEXT_MAX];
+	struct wire_memory out = { .process = sample->process,
+				   .time = sample->time,
+				   .address = address };
+	int r;
+
+	out.bytes = (struct wire_blob){ bytes, read_object(reader, address, bytes, ret_identity) };
+	if (!*ret_identity || pair_map_find(&reader->seen, address, *ret_identity))
+		return 0;
+	r = pair_map_add(&reader->seen, address, *ret_identity, 1);
+	out.identity = *ret_identity;
+	out.number = ++reader->n_numbers;
+	if (r == 0)
+		r = stage_put(stage, WIRE_RECORD_memory, &out);
+	return r < 0 ? r : wire_writer_flush(&stage->writer);
+}
+
+static int read_list(struct walk_reader *reader, struct stage *stage, uint16_t number,
+		     uint64_t thread, const struct wire_sample *sample)
+{
+	const struct walk_list *list = &reader->runtime.walk.lists[number];
+	const struct walk_object *object = &reader->runtime.walk.object;
+	struct walk_list_head *head = (void *)(reader->bytes + reader->size);
+	uint64_t at = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < WALK_ROOTS_MAX && !at; i++)
+		at = find_root(reader, &list->roots[i], thread);
+	*head = (struct walk_list_head){ number, list->window, 0, at ? 0 : WIRE_walk_end_NO_ROOT };
+	reader->size += sizeof(*head);
+	while (at && !head->end && r == 0) {
+		struct walk_element *element = (void *)(reader->bytes + reader->size);
+		char *window = (char *)(element + 1);
+
+		if (head->n == list->limit ||
+		    reader->size + sizeof(*element) + list->window > WIRE_WALK_MAX) {
+			head->end = WIRE_walk_end_LIMIT;
+		} else if (!read_memory(reader, at, window, list->window)) {
+			head->end = WIRE_walk_end_ABSENT;
+		} else {
+			*element = (struct walk_element){ .address = at };
+			memcpy(&at, window + object->pointer, sizeof(at));
+			if (number == 0)
+				r = put_object(reader, stage, sample, at & object->pointer_mask,
+					       &element->identity);
+			memcpy(&at, window + list->next, sizeof(at));
+			reader->size += sizeof(*element) + list->window;
+			head->n++;
+		}
+	}
+	if (!head->end)
+		head->end = WIRE_walk_end_END;
+	return r;
+}
+
+int walk_reader_read(struct walk_reader *reader, struct stage *stage, uint64_t thread_pointer,
+		     struct wire_sample *sample)
+{
+	int r = wire_writer_flush(&stage->writer); /* it may still borrow the last walk */
+
+	reader->size = 0;
+	for (uint16_t i = 0; i < WALK_LISTS_MAX && r == 0; i++)
+		if (reader->runtime.walk.lists[i].window)
+			r = read_list(reader, stage, i, thread_pointer, sample);
+	sample->walk = (struct wire_blob){ reader->bytes, reader->size };
+	return r;
+}
