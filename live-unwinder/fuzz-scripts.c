@@ -8,7 +8,7 @@
 #include "live-unwinder/script-merge.h"
 #include "tests/fuzz/fuzz.h"
 
-enum { PROCESS = 7, TYPE = 0x1000, FRAMES = 40, FRAME_SIZE = 0x100, MAPPING = 5 };
+enum { PROCESS = 7, TYPE = 0x1000, FRAMES = 40, FRAME_SIZE = 0x100, MAPPING = 5, FRAMESIZE_AT = 16 };
 
 static void take_fields(struct fuzz_input *input, struct cpython_fields *fields)
 {
@@ -21,6 +21,7 @@ static void take_fields(struct fuzz_input *input, struct cpython_fields *fields)
 		number[i] = field < -1 ? -1 : field;
 	}
 	fields->code_type = TYPE;
+	fields->code_framesize = FRAMESIZE_AT;
 	/* runtime_table_add() refuses others. */
 	fields->frame_code &= INT16_MAX;
 	fields->frame_previous &= INT16_MAX;
@@ -35,7 +36,7 @@ static void add_objects(struct fuzz_input *input, const struct cpython_fields *f
 
 	fuzz_take(input, &n, sizeof(n));
 	for (uint64_t i = 1; i <= n; i++) {
-		const uint64_t object[] = { 1, i % 8 ? TYPE : 0 };
+		const uint64_t object[] = { 1, i % 8 ? TYPE : 0, i };
 		struct wire_memory record = {
 			.process = PROCESS,
 			.number = i,

@@ -3,14 +3,9 @@
 #include "common/stream/script-place.h"
 
 static const char *const outcome_names[SCRIPT_OUTCOMES_MAX] = {
-	[SCRIPT_WHOLE] = "whole",
-	[SCRIPT_LIMIT] = "limit",
-	[SCRIPT_NO_FRAMES] = "no-frames",
-	[SCRIPT_TORN] = "torn",
-	[SCRIPT_ABSENT] = "absent",
-	[SCRIPT_BUDGET] = "budget",
-	[SCRIPT_DAMAGED] = "damaged",
-	[SCRIPT_UNPLACED] = "unplaced",
+	[SCRIPT_WHOLE] = "whole",   [SCRIPT_LIMIT] = "limit",	  [SCRIPT_NO_FRAMES] = "no-frames",
+	[SCRIPT_TORN] = "torn",	    [SCRIPT_UNKNOWN] = "unknown", [SCRIPT_ABSENT] = "absent",
+	[SCRIPT_BUDGET] = "budget", [SCRIPT_DAMAGED] = "damaged", [SCRIPT_UNPLACED] = "unplaced",
 	[SCRIPT_CUT] = "cut",
 };
 

@@ -19,9 +19,13 @@ enum {
 	CODE_STEP = 0x1000,
 	CODE_BYTES = 192,
 	IDENTITY = 99,
+	WORDS = 10, /* of each frame */
+	FRAME = 8 * WORDS,
+	FRAMES = 0x5020, /* where a thread's frames begin */
 	WINDOW = 72,
 	CFRAME_WINDOW = 24,
 	OWNED_BY_THREAD = 0,
+	OWNED_BY_GENERATOR = 1,
 	OWNED_BY_C = 3,
 	FRAME_SIZE = 0x100,
 	STACK = 0x7000,
@@ -38,6 +42,8 @@ static const struct cpython_fields fields_3_13 = {
 	.cframe_frame = -1,
 	.cframe_previous = -1,
 	.code_bytes = CODE_BYTES,
+	.code_framesize = 16,
+	.frame_size = 72,
 	.code_type = TYPE,
 };
 
@@ -119,7 +125,7 @@ static void assert_no_frames(const struct cpython_fields *fields, enum script_ou
 
 static int set_up(void **state)
 {
-	const uint64_t object[] = { 1, TYPE }, other[] = { 1, TYPE + 8 };
+	const uint64_t object[] = { 1, TYPE, WORDS }, other[] = { 1, TYPE + 8, WORDS };
 
 	memset(&made, 0, sizeof(made));
 	code_table_init(&codes);
@@ -147,11 +153,11 @@ static int tear_down(void **state)
 static void make_two_segments(void)
 {
 	begin_list(0, WINDOW, WIRE_walk_end_END);
-	add_frame(0x40, 4, 9, OWNED_BY_THREAD);
-	add_frame(0x30, 3, 8, OWNED_BY_THREAD);
+	add_frame(FRAMES + 3 * FRAME, 4, 9, OWNED_BY_THREAD);
+	add_frame(FRAMES + 2 * FRAME, 3, 8, OWNED_BY_THREAD);
 	add_frame(STACK + 1 * FRAME_SIZE + 8, 0, 0, OWNED_BY_C);
-	add_frame(0x20, 2, 7, OWNED_BY_THREAD);
-	add_frame(0x10, 1, 0, OWNED_BY_THREAD);
+	add_frame(FRAMES + 1 * FRAME, 2, 7, OWNED_BY_THREAD);
+	add_frame(FRAMES + 0 * FRAME, 1, 0, OWNED_BY_THREAD);
 	add_frame(STACK + 4 * FRAME_SIZE + 8, 0, 0, OWNED_BY_C);
 }
 
@@ -176,29 +182,34 @@ static void test_activations_of_3_11(void **state)
 	fields.cframe_frame = 8;
 	fields.cframe_previous = 16;
 	begin_list(0, WINDOW, WIRE_walk_end_END);
-	add_frame_3_11(0x20, 2, true);
-	add_frame_3_11(0x10, 1, true);
+	add_frame_3_11(FRAMES + 1 * FRAME, 2, true);
+	add_frame_3_11(FRAMES + 0 * FRAME, 1, true);
 	begin_list(1, CFRAME_WINDOW, WIRE_walk_end_END);
-	add_cframe(STACK + 8, 0x20);
-	add_cframe(STACK + FRAME_SIZE + 8, 0x10);
+	add_cframe(STACK + 8, FRAMES + 1 * FRAME);
+	add_cframe(STACK + FRAME_SIZE + 8, FRAMES + 0 * FRAME);
+	assert_no_frames(&fields, SCRIPT_TORN); /* that of the thread state is missing */
+	add_cframe(0x50, 0);
 	assert_int_equal(read_walk(&fields), SCRIPT_WHOLE);
 	assert_int_equal(stack.n_segments, 2);
 	assert_int_equal(stack.segments[0].anchor, STACK + 8);
-	made.bytes[made.size - CFRAME_WINDOW + 8] ^= 1; /* the last one has another frame */
+	made.bytes[made.size - CFRAME_WINDOW + 8] ^= 1; /* it has a frame */
+	assert_no_frames(&fields, SCRIPT_TORN);
+	made.bytes[made.size - CFRAME_WINDOW + 8] ^= 1;
+	made.bytes[made.size - 2 * CFRAME_WINDOW - 16 + 8] ^= 1; /* another one than the list's */
 	assert_no_frames(&fields, SCRIPT_TORN);
 }
 
 static void test_a_last_frame_that_c_has_not_called(void **state)
 {
 	begin_list(0, WINDOW, WIRE_walk_end_END);
-	add_frame(0x10, 1, 1, OWNED_BY_THREAD);
+	add_frame(FRAMES + 0 * FRAME, 1, 1, OWNED_BY_THREAD);
 	assert_no_frames(&fields_3_13, SCRIPT_TORN);
 }
 
 static void test_objects_that_are_no_code(void **state)
 {
 	begin_list(0, WINDOW, WIRE_walk_end_END);
-	add_frame(0x10, 9, 1, OWNED_BY_THREAD);
+	add_frame(FRAMES + 0 * FRAME, 9, 1, OWNED_BY_THREAD);
 	add_frame(STACK, 0, 0, OWNED_BY_C);
 	assert_no_frames(&fields_3_13, SCRIPT_TORN);
 }
@@ -206,32 +217,58 @@ static void test_objects_that_are_no_code(void **state)
 static void test_instructions_of_other_code(void **state)
 {
 	begin_list(0, WINDOW, WIRE_walk_end_END);
-	add_frame(0x10, 1, -1, OWNED_BY_THREAD);
+	add_frame(FRAMES + 0 * FRAME, 1, -1, OWNED_BY_THREAD);
 	add_frame(STACK, 0, 0, OWNED_BY_C);
 	assert_no_frames(&fields_3_13, SCRIPT_TORN);
 }
 
-static void test_code_that_is_not_known_is_there(void **state)
+static void test_code_that_is_not_known(void **state)
 {
 	begin_list(0, WINDOW, WIRE_walk_end_END);
-	add_frame(0x10, 10, 1, OWNED_BY_THREAD);
+	add_frame(FRAMES, 10, 1, OWNED_BY_THREAD);
+	add_frame(STACK, 0, 0, OWNED_BY_C);
+	assert_no_frames(&fields_3_13, SCRIPT_UNKNOWN);
+}
+
+/* A frame that is linked already, but has the caller of an earlier call. */
+static void test_callers_that_are_left_out(void **state)
+{
+	begin_list(0, WINDOW, WIRE_walk_end_END);
+	add_frame(FRAMES + 2 * FRAME, 3, 1, OWNED_BY_THREAD);
+	add_frame(FRAMES, 1, 1, OWNED_BY_THREAD);
+	add_frame(STACK, 0, 0, OWNED_BY_C);
+	assert_no_frames(&fields_3_13, SCRIPT_TORN);
+	made.size = 0;
+	begin_list(0, WINDOW, WIRE_walk_end_END);
+	add_frame(FRAMES + 2 * FRAME, 3, 1, OWNED_BY_THREAD);
+	add_frame(0x30000, 2, 1, OWNED_BY_GENERATOR); /* it has no caller */
+	add_frame(STACK, 0, 0, OWNED_BY_C);
+	assert_no_frames(&fields_3_13, SCRIPT_TORN);
+}
+
+static void test_generators_and_pieces_of_frames(void **state)
+{
+	begin_list(0, WINDOW, WIRE_walk_end_END);
+	add_frame(0x9018, 4, 1, OWNED_BY_THREAD); /* begins a piece */
+	add_frame(FRAMES + FRAME, 3, 1, OWNED_BY_THREAD);
+	add_frame(0x30000, 2, 1, OWNED_BY_GENERATOR);
+	add_frame(FRAMES, 1, 1, OWNED_BY_THREAD);
 	add_frame(STACK, 0, 0, OWNED_BY_C);
 	assert_int_equal(read_walk(&fields_3_13), SCRIPT_WHOLE);
-	assert_int_equal(stack.n, 1);
-	assert_int_equal(stack.places[0], 0);
+	assert_int_equal(stack.n, 4);
 }
 
 static void test_lists_that_were_not_read_to_the_end(void **state)
 {
 	begin_list(0, WINDOW, WIRE_walk_end_ABSENT);
-	add_frame(0x10, 1, 1, OWNED_BY_THREAD);
+	add_frame(FRAMES + 0 * FRAME, 1, 1, OWNED_BY_THREAD);
 	assert_no_frames(&fields_3_13, SCRIPT_ABSENT);
 	tear_down(state);
 	set_up(state);
 	begin_list(0, WINDOW, WIRE_walk_end_LIMIT);
-	add_frame(0x30, 3, 1, OWNED_BY_THREAD);
+	add_frame(FRAMES + 2 * FRAME, 3, 1, OWNED_BY_THREAD);
 	add_frame(STACK, 0, 0, OWNED_BY_C);
-	add_frame(0x20, 2, 1, OWNED_BY_THREAD);
+	add_frame(FRAMES + 1 * FRAME, 2, 1, OWNED_BY_THREAD);
 	assert_int_equal(read_walk(&fields_3_13), SCRIPT_LIMIT);
 	assert_int_equal(stack.n, 1);
 	assert_int_equal(stack.n_segments, 1);
@@ -309,7 +346,9 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_objects_that_are_no_code, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_instructions_of_other_code, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_code_that_is_not_known_is_there, set_up,
+		cmocka_unit_test_setup_teardown(test_code_that_is_not_known, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_callers_that_are_left_out, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_generators_and_pieces_of_frames, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_lists_that_were_not_read_to_the_end, set_up,
 						tear_down),

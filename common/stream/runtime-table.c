@@ -34,6 +34,10 @@ static const struct field_name field_names[] = {
 	FIELD_NAME("code.firstline", code_firstline),
 	FIELD_NAME("code.bytes", code_bytes),
 	FIELD_NAME("code.size", code_size),
+	FIELD_NAME("code.framesize", code_framesize),
+	FIELD_NAME("code.stacksize", code_stacksize),
+	FIELD_NAME("code.nlocalsplus", code_nlocalsplus),
+	FIELD_NAME("frame.size", frame_size),
 	{ "code.type", offsetof(struct cpython_fields, code_type), true },
 	FIELD_NAME("text", text),
 	FIELD_NAME("bytes", bytes),
@@ -99,7 +103,8 @@ static bool read_fields(const struct wire_string *layout, struct cpython_fields 
 	return ret->frame_code >= 0 && ret->frame_previous >= 0 && ret->frame_instruction >= 0 &&
 	       ret->frame_owner >= 0 && ret->code_filename >= 0 && ret->code_qualname >= 0 &&
 	       ret->code_linetable >= 0 && ret->code_firstline >= 0 && ret->code_bytes >= 0 &&
-	       ret->code_size >= 0 && ret->code_type >= 0 && ret->text >= 0 && ret->bytes >= 0;
+	       ret->code_size >= 0 && ret->frame_size >= 0 && ret->code_type >= 0 &&
+	       ret->text >= 0 && ret->bytes >= 0;
 }
 
 static int set(struct runtime_table *table, uint64_t process, const struct cpython_fields *fields)

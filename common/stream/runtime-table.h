@@ -17,10 +17,13 @@ struct cpython_fields {
 	int64_t frame_code, frame_previous, frame_instruction, frame_owner, frame_entry;
 	int64_t cframe_frame, cframe_previous;
 	int64_t code_filename, code_qualname, code_linetable, code_firstline, code_bytes;
-	int64_t code_size; /* of what is recorded of a code object itself */
-	int64_t code_type; /* the address of its type */
-	int64_t text;	   /* behind the head of a string with ASCII characters, */
-	int64_t bytes;	   /* and of bytes */
+	int64_t code_size;			  /* of what is recorded of a code object itself */
+	int64_t code_framesize;			  /* words of its frames; or, before 3.12: */
+	int64_t code_stacksize, code_nlocalsplus; /* words that they have behind `frame_size` */
+	int64_t frame_size;			  /* bytes */
+	int64_t code_type;			  /* the address of its type */
+	int64_t text;  /* behind the head of a string with ASCII characters, */
+	int64_t bytes; /* and of bytes */
 };
 
 struct process_runtime {

@@ -12,7 +12,7 @@
 
 #define LAYOUT                                                                                     \
 	"frame.code=0 frame.previous=8 frame.instruction=56 frame.owner=70 code.filename=112 "     \
-	"code.qualname=128 code.linetable=136 code.firstline=68 code.bytes=192 code.size=200 "     \
+	"code.qualname=128 code.linetable=136 code.firstline=68 code.bytes=192 code.size=200 frame.size=72 " \
 	"code.type=140737488347136 text=40 bytes=32"
 
 static struct wire_runtime runtime(uint64_t process, const char *kind, const char *layout)

@@ -5,7 +5,14 @@
 #include "common/stream/script-place.h"
 #include "live-unwinder/script/code-table.h"
 
-enum { OBJECT_TYPE = 8 }; /* PyObject.ob_type */
+enum {
+	OBJECT_TYPE = 8, /* PyObject.ob_type */
+	WORD = 8,
+	NUMBER_BITS = 40,
+	WORDS_MAX = 1 << 20, /* of a frame */
+};
+
+#define NO_CODE UINT64_MAX
 
 void code_table_init(struct code_table *table)
 {
@@ -23,33 +30,54 @@ static uint64_t mix(uint64_t address, uint64_t identity)
 	return identity ^ address * 0x9e3779b97f4a7c15ULL;
 }
 
-static uint64_t number_of(const struct cpython_fields *fields, const struct wire_memory *record)
+static bool read_field(const struct wire_memory *record, int64_t at, void *ret, size_t size)
 {
-	uint64_t type;
+	if (at < 0 || record->bytes.size < size || (size_t)at > record->bytes.size - size)
+		return false;
+	memcpy(ret, (const char *)record->bytes.data + at, size);
+	return true;
+}
 
-	if (record->bytes.size < OBJECT_TYPE + sizeof(type))
-		return CODE_TABLE_NO_CODE;
-	memcpy(&type, (const char *)record->bytes.data + OBJECT_TYPE, sizeof(type));
-	return type == (uint64_t)fields->code_type && record->number < SCRIPT_NUMBERS_MAX
-		       ? record->number
-		       : CODE_TABLE_NO_CODE;
+/* Words of the code's frames; 0: it has no such fields. */
+static uint64_t words_of(const struct cpython_fields *fields, const struct wire_memory *record)
+{
+	uint32_t words, locals;
+
+	if (fields->code_framesize >= 0)
+		return read_field(record, fields->code_framesize, &words, sizeof(words)) ? words
+											 : 0;
+	if (!read_field(record, fields->code_stacksize, &words, sizeof(words)) ||
+	    !read_field(record, fields->code_nlocalsplus, &locals, sizeof(locals)))
+		return 0;
+	return (uint64_t)words + locals + fields->frame_size / WORD;
+}
+
+static uint64_t pack(const struct cpython_fields *fields, const struct wire_memory *record)
+{
+	uint64_t type, words = words_of(fields, record);
+
+	return read_field(record, OBJECT_TYPE, &type, sizeof(type)) &&
+			       type == (uint64_t)fields->code_type &&
+			       record->number < SCRIPT_NUMBERS_MAX && words && words < WORDS_MAX
+		       ? words << NUMBER_BITS | record->number
+		       : NO_CODE;
 }
 
 int code_table_add(struct code_table *table, const struct cpython_fields *fields,
 		   const struct wire_memory *record)
 {
-	uint64_t key = mix(record->address, record->identity), number = number_of(fields, record);
+	uint64_t key = mix(record->address, record->identity), packed = pack(fields, record);
 	int r;
 
 	/* If it is emitted again, its frames stay where they were. */
 	if (!record->number || pair_map_find(&table->numbers, record->process, key))
 		return 0;
-	r = pair_map_add(&table->numbers, record->process, key, number);
+	r = pair_map_add(&table->numbers, record->process, key, packed);
 	if (r != -ENOSPC)
 		return r;
 	table->n_forgotten++;
 	pair_map_clear(&table->numbers);
-	return pair_map_add(&table->numbers, record->process, key, number);
+	return pair_map_add(&table->numbers, record->process, key, packed);
 }
 
 static bool is_of_living(uint64_t process, uint64_t key, uint64_t number, void *arg)
@@ -62,10 +90,17 @@ void code_table_prune(struct code_table *table, const struct runtime_table *runt
 	pair_map_prune(&table->numbers, is_of_living, (void *)runtimes);
 }
 
-uint64_t code_table_find(const struct code_table *table, uint64_t process, uint64_t address,
-			 uint64_t identity)
+enum code_table_answer code_table_find(const struct code_table *table, uint64_t process,
+				       uint64_t address, uint64_t identity,
+				       struct script_code_view *ret)
 {
-	const uint64_t *number = pair_map_find(&table->numbers, process, mix(address, identity));
+	const uint64_t *packed = pair_map_find(&table->numbers, process, mix(address, identity));
 
-	return number ? *number : 0;
+	if (!packed)
+		return CODE_IS_UNKNOWN;
+	if (*packed == NO_CODE)
+		return CODE_IS_NONE;
+	ret->number = *packed & ((1ULL << NUMBER_BITS) - 1);
+	ret->frame_size = (*packed >> NUMBER_BITS) * WORD;
+	return CODE_IS_KNOWN;
 }

@@ -10,11 +10,14 @@
 
 enum { CODE_TABLE_MAX = 1 << 20 /* of all processes; beyond it all are forgotten */ };
 
-#define CODE_TABLE_NO_CODE UINT64_MAX
+struct script_code_view {
+	uint64_t number;
+	uint64_t frame_size; /* bytes of its frames */
+};
 
 struct code_table {
-	struct pair_map numbers;
-	uint64_t n_forgotten; /* how often */
+	struct pair_map numbers; /* packed: number and words of a frame; UINT64_MAX: no code */
+	uint64_t n_forgotten;	 /* how often */
 };
 
 void code_table_init(struct code_table *table);
@@ -27,6 +30,9 @@ int code_table_add(struct code_table *table, const struct cpython_fields *fields
 /* Frees what is known of processes without an interpreter, if it may be worth it. */
 void code_table_prune(struct code_table *table, const struct runtime_table *runtimes);
 
-/* The number of an object's code; 0: not known; CODE_TABLE_NO_CODE: it is something else. */
-uint64_t code_table_find(const struct code_table *table, uint64_t process, uint64_t address,
-			 uint64_t identity);
+enum code_table_answer { CODE_IS_KNOWN, CODE_IS_UNKNOWN, CODE_IS_NONE };
+
+/* What an object is. */
+enum code_table_answer code_table_find(const struct code_table *table, uint64_t process,
+				       uint64_t address, uint64_t identity,
+				       struct script_code_view *ret);

@@ -9,8 +9,16 @@ enum {
 	LISTS_MAX = 2,
 	FRAMES = 0,
 	CFRAMES = 1,
-	OWNED_BY_C = 3, /* FRAME_OWNED_BY_CSTACK: the frame that C has called, without code */
+	/* enum _frameowner */
+	OWNED_BY_THREAD = 0,
+	OWNED_BY_GENERATOR = 1,
+	OWNED_BY_C = 3, /* the frame that C has called, without code */
 	CODE_UNIT = 2,	/* bytes of an instruction */
+	/* Where the first frame is in a piece of a thread's frames (_PyStackChunk), from a page on.
+	 */
+	PAGE = 4096,
+	PIECE_BEGIN = 24,
+	FIRST_PIECE_BEGIN = 32,
 };
 
 /* As perf-source/bpf/walk-program.h has them: sample.walk. */
@@ -36,6 +44,7 @@ struct cpython_walk {
 	struct script_stack *stack;
 	uint64_t segment_frame; /* address of the current segment's first frame; 0: none yet */
 	uint32_t n_in_segment;
+	uint64_t inner_frame; /* the last frame that the thread owns, whose caller is to follow */
 };
 
 static bool read_lists(const struct wire_blob *blob, struct walk_list_view lists[LISTS_MAX])
@@ -100,22 +109,46 @@ static bool fits(const struct cpython_walk *walk)
 		has_field(cframes, fields->cframe_previous, sizeof(uint64_t)));
 }
 
-/* The place of a frame; false: it is none. Of code that is not known only that it is there. */
-static bool find_place(const struct cpython_walk *walk, const struct element_head *element,
-		       const char *window, uint64_t *ret)
+static bool begins_piece(uint64_t frame)
+{
+	return frame % PAGE == PIECE_BEGIN || frame % PAGE == FIRST_PIECE_BEGIN;
+}
+
+/*
+ * Frames of a thread are a stack: each begins where the next outer one ends, or begins a piece. A
+ * frame that is linked before it knows its caller has a caller of an earlier call.
+ */
+static bool is_called_by(struct cpython_walk *walk, uint64_t frame, uint64_t size)
+{
+	uint64_t inner = walk->inner_frame;
+
+	walk->inner_frame = frame;
+	return !inner || begins_piece(inner) || inner == frame + size;
+}
+
+/* Adds the place of a frame. SCRIPT_WHOLE, or what is wrong. */
+static enum script_outcome add_place(struct cpython_walk *walk, const struct element_head *element,
+				     const char *window)
 {
 	const struct cpython_fields *fields = walk->fields;
-	uint64_t code = read_word(window, fields->frame_code);
-	uint64_t number = code_table_find(walk->codes, walk->process, code, element->identity);
-	uint64_t instruction = read_word(window, fields->frame_instruction);
-	uint64_t first = code + fields->code_bytes;
+	uint64_t address = read_word(window, fields->frame_code);
+	uint64_t distance = read_word(window, fields->frame_instruction) -
+			    (address + fields->code_bytes - CODE_UNIT);
+	struct script_code_view code = { 0 };
+	enum code_table_answer answer =
+		code_table_find(walk->codes, walk->process, address, element->identity, &code);
 
-	if (!element->identity || number == CODE_TABLE_NO_CODE || instruction < first - CODE_UNIT ||
-	    (instruction - (first - CODE_UNIT)) % CODE_UNIT ||
-	    (instruction - (first - CODE_UNIT)) / CODE_UNIT >= SCRIPT_INSTRUCTIONS_MAX)
-		return false;
-	*ret = number ? script_place(number, (instruction - (first - CODE_UNIT)) / CODE_UNIT) : 0;
-	return true;
+	if (!element->identity || answer == CODE_IS_NONE || distance % CODE_UNIT ||
+	    distance / CODE_UNIT >= SCRIPT_INSTRUCTIONS_MAX)
+		return SCRIPT_TORN;
+	if (answer == CODE_IS_UNKNOWN)
+		return SCRIPT_UNKNOWN;
+	if (window[fields->frame_owner] == OWNED_BY_THREAD &&
+	    !is_called_by(walk, element->address, code.frame_size))
+		return SCRIPT_TORN;
+	walk->stack->places[walk->stack->n++] = script_place(code.number, distance / CODE_UNIT);
+	walk->n_in_segment++;
+	return SCRIPT_WHOLE;
 }
 
 /*
@@ -145,27 +178,42 @@ static bool end_segment(struct cpython_walk *walk, uint64_t anchor)
 	return true;
 }
 
-/* Takes one frame; false: the lists are torn. */
-static bool take_frame(struct cpython_walk *walk, size_t i)
+/* Takes one frame. SCRIPT_WHOLE, or what is wrong. */
+static enum script_outcome take_frame(struct cpython_walk *walk, size_t i)
 {
 	const struct cpython_fields *fields = walk->fields;
-	struct script_stack *stack = walk->stack;
+	bool has_entries = fields->frame_entry >= 0;
 	struct element_head element;
 	const char *window = element_at(&walk->lists[FRAMES], i, &element);
 	uint8_t owner = window[fields->frame_owner];
-	bool has_entries = fields->frame_entry >= 0;
+	enum script_outcome outcome;
 
-	if (owner > OWNED_BY_C || (has_entries && owner == OWNED_BY_C))
-		return false;
 	if (!walk->segment_frame)
 		walk->segment_frame = element.address;
-	if (owner == OWNED_BY_C)
-		return end_segment(walk, element.address);
-	if (!find_place(walk, &element, window, &stack->places[stack->n]))
-		return false;
-	stack->n++;
-	walk->n_in_segment++;
-	return !has_entries || !window[fields->frame_entry] || end_segment(walk, 0);
+	if (owner == OWNED_BY_C && !has_entries)
+		return end_segment(walk, element.address) ? SCRIPT_WHOLE : SCRIPT_TORN;
+	if (owner != OWNED_BY_THREAD && owner != OWNED_BY_GENERATOR)
+		return SCRIPT_TORN;
+	outcome = add_place(walk, &element, window);
+	if (outcome == SCRIPT_WHOLE && has_entries && window[fields->frame_entry] &&
+	    !end_segment(walk, 0))
+		return SCRIPT_TORN;
+	return outcome;
+}
+
+/*
+ * Up to 3.12 the list of activations ends with that of the thread state itself, which has no frame.
+ * A new activation that is not filled in yet leads into what lay on the stack before.
+ */
+static bool has_all_activations(const struct cpython_walk *walk)
+{
+	const struct walk_list_view *cframes = &walk->lists[CFRAMES];
+	struct element_head head;
+
+	if (!cframes->elements)
+		return true;
+	return cframes->end == WIRE_walk_end_END && cframes->n == walk->stack->n_segments + 1 &&
+	       !read_word(element_at(cframes, cframes->n - 1, &head), walk->fields->cframe_frame);
 }
 
 static enum script_outcome read_frames(struct cpython_walk *walk)
@@ -175,15 +223,20 @@ static enum script_outcome read_frames(struct cpython_walk *walk)
 
 	if (frames->n > SCRIPT_FRAMES_MAX)
 		return SCRIPT_DAMAGED;
-	for (size_t i = 0; i < frames->n; i++)
-		if (!take_frame(walk, i))
-			return SCRIPT_TORN;
+	for (size_t i = 0; i < frames->n; i++) {
+		enum script_outcome outcome = take_frame(walk, i);
+
+		if (outcome != SCRIPT_WHOLE)
+			return outcome;
+	}
 	if (frames->end == WIRE_walk_end_LIMIT) {
 		stack->n -= walk->n_in_segment; /* nobody knows where that segment is */
 		return SCRIPT_LIMIT;
 	}
 	/* A frame without a caller that C has not called is no last one. */
-	return walk->segment_frame ? SCRIPT_TORN : SCRIPT_WHOLE;
+	if (walk->segment_frame || (walk->inner_frame && !begins_piece(walk->inner_frame)))
+		return SCRIPT_TORN;
+	return has_all_activations(walk) ? SCRIPT_WHOLE : SCRIPT_TORN;
 }
 
 static enum script_outcome read_walk(struct cpython_walk *walk, const struct wire_sample *sample)

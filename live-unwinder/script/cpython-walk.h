@@ -31,6 +31,7 @@ enum script_outcome {
 	SCRIPT_LIMIT,	  /* as far as the limit of the walk allows; what is there is true */
 	SCRIPT_NO_FRAMES, /* the thread executes nothing */
 	SCRIPT_TORN,	  /* the lists were between two states */
+	SCRIPT_UNKNOWN,	  /* the stream does not have all of the code */
 	SCRIPT_ABSENT,	  /* not all was in memory */
 	SCRIPT_BUDGET,	  /* reading had taken too much time */
 	SCRIPT_DAMAGED,	  /* the record is no walk */

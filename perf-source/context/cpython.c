@@ -39,7 +39,9 @@ struct cpython_layout {
 	int frame_code, frame_previous, frame_instruction, frame_owner;
 	int frame_entry; /* whether C has called the frame */
 	int code_filename, code_qualname, code_linetable, code_firstline, code_bytes;
-	int text; /* in a string: behind its head */
+	int code_framesize;		      /* words of its frames */
+	int code_stacksize, code_nlocalsplus; /* which are these and the head's, before 3.12 */
+	int text;			      /* in a string: behind its head */
 };
 
 static const struct cpython_layout layouts[] = {
@@ -62,6 +64,9 @@ static const struct cpython_layout layouts[] = {
 		.code_linetable = 136,
 		.code_firstline = 72,
 		.code_bytes = 184,
+		.code_framesize = NONE,
+		.code_stacksize = 68,
+		.code_nlocalsplus = 76,
 		.text = 48,
 	},
 	{
@@ -83,6 +88,9 @@ static const struct cpython_layout layouts[] = {
 		.code_linetable = 136,
 		.code_firstline = 68,
 		.code_bytes = 192,
+		.code_framesize = 76,
+		.code_stacksize = 64,
+		.code_nlocalsplus = 72,
 		.text = 40,
 	},
 	{
@@ -104,6 +112,9 @@ static const struct cpython_layout layouts[] = {
 		.code_linetable = 136,
 		.code_firstline = 68,
 		.code_bytes = 200,
+		.code_framesize = 76,
+		.code_stacksize = 64,
+		.code_nlocalsplus = 72,
 		.text = 40,
 	},
 };
@@ -266,12 +277,14 @@ static void describe(const struct cpython_layout *layout, uint32_t version, uint
 		"frame.code=%d frame.previous=%d frame.instruction=%d frame.owner=%d frame.entry=%d "
 		"cframe.frame=%d cframe.previous=%d code.filename=%d code.qualname=%d "
 		"code.linetable=%d code.firstline=%d code.bytes=%d code.size=%d "
+		"code.framesize=%d code.stacksize=%d code.nlocalsplus=%d frame.size=%d "
 		"code.type=%" PRIu64 " text=%d bytes=%d",
 		layout->frame_code, layout->frame_previous, layout->frame_instruction,
 		layout->frame_owner, layout->frame_entry, layout->cframe_frame,
 		layout->cframe_previous, layout->code_filename, layout->code_qualname,
 		layout->code_linetable, layout->code_firstline, layout->code_bytes, CODE_WINDOW,
-		type, layout->text, BYTES_HEAD);
+		layout->code_framesize, layout->code_stacksize, layout->code_nlocalsplus,
+		FRAME_WINDOW, type, layout->text, BYTES_HEAD);
 }
 
 bool cpython_find(const struct loaded_image *image, struct runtime *ret)

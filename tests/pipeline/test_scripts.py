@@ -108,13 +108,13 @@ class Scripts(pipeline.RecordingTest):
         objects = [i for i, record in enumerate(middle) if streams.record_type(record) == walks.MEMORY]
         left_out = set(objects[::3])
         self.stream.write_bytes(streams.between(hello, [record for i, record in enumerate(middle) if i not in left_out], end))
-        n_unnamed = 0
+        n_fewer = 0
         for frames, fewer in zip(whole, self.unwind().stacks):
-            self.assertEqual(len(frames), len(fewer))
-            for frame, other in zip(frames, fewer):
-                self.assertIn(other.name, (frame.name, "", None))
-                n_unnamed += other.name != frame.name
-        self.assertGreater(n_unnamed, 10)
+            if frames != fewer:
+                self.assertEqual(fewer, [frame for frame in frames if not frame.is_script])
+                n_fewer += 1
+        self.assertGreater(n_fewer, 10)
+        self.assertGreaterEqual(self.outcomes()["unknown"], n_fewer)
 
     def test_both_engines_give_the_same_each_time(self):
         self.record(self.any_interpreter(), CHAINS, "1")
