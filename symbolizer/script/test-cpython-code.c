@@ -34,7 +34,8 @@ static struct {
 
 static void put(const void *bytes, size_t size)
 {
-	memcpy(made.bytes + made.size, bytes, size);
+	if (size)
+		memcpy(made.bytes + made.size, bytes, size);
 	made.size += size;
 }
 
@@ -72,7 +73,8 @@ static void put_lines(const uint8_t *lines, uint64_t n)
 	char object[512] = { 0 };
 
 	memcpy(object + 16, &n, sizeof(n));
-	memcpy(object + 32, lines, n);
+	if (n)
+		memcpy(object + 32, lines, n);
 	put_piece(object, 32 + n);
 }
 

@@ -80,16 +80,16 @@ class Scripts(pipeline.RecordingTest):
         python = self.any_interpreter()
         for options in ("--off-cpu",), ("-a", "--off-cpu"):
             with self.subTest(options):
-                self.record(python, CHAINS, "1.5", "wait", options=options)
+                self.record(python, CHAINS, "3", "wait", options=options)
                 waiting = self.chains(self.unwind(), "rest")
                 self.assertGreater(len(waiting), 100)
                 self.assertTrue(all(is_true([frame.name for frame in frames]) for frames in waiting))
 
     def test_children_and_other_programs(self):
         python = self.any_interpreter()
-        for how in ("fork",), ("exec", python, CHAINS, "1"), ("exec", reading.DEEP, "3", "16", "0.5"):
+        for how in ("fork",), ("exec", python, CHAINS, "2"), ("exec", reading.DEEP, "3", "16", "0.5"):
             with self.subTest(how):
-                self.record(python, CHAINS, "1", *how)
+                self.record(python, CHAINS, "2", *how)
                 for frames in self.chains(self.unwind()):
                     self.assertTrue(is_true([frame.name for frame in frames]), frames)
 

@@ -81,14 +81,14 @@ class Walks(pipeline.RecordingTest):
         python = self.any_interpreter()
         for options in ("--off-cpu",), ("-a", "--off-cpu"):
             with self.subTest(options):
-                reader = self.record(python, CHAINS, "1.5", "wait", options=options)
+                reader = self.record(python, CHAINS, "3", "wait", options=options)
                 waiting = [names for _, names in reader.samples if names and names[0] == "rest"]
                 self.assertGreater(len(waiting), 100)
                 self.assertTrue(all(map(is_true, waiting)), [names for names in waiting if not is_true(names)][:3])
 
     def test_a_forked_child_has_them(self):
         python = self.any_interpreter()
-        reader = self.record(python, CHAINS, "1", "fork")
+        reader = self.record(python, CHAINS, "3", "fork")
         n = collections.Counter(sample.process for sample, names in reader.samples if names and "f0" in names)
         self.assertEqual(len(n), 2)
         self.assertGreater(min(n.values()), 50)
@@ -105,12 +105,12 @@ class Walks(pipeline.RecordingTest):
     def test_another_python_has_its_own(self):
         """It has the same PID, and mostly the same addresses."""
         python = self.any_interpreter()
-        reader = self.record("env", "PYTHONHASHSEED=0", "setarch", "-R", python, CHAINS, "1", "exec", python, CHAINS, "1")
+        reader = self.record("env", "PYTHONHASHSEED=0", "setarch", "-R", python, CHAINS, "2", "exec", python, CHAINS, "2")
         n = collections.Counter(sample.process for sample, names in reader.samples if names and "f0" in names)
         self.assertEqual(len(n), 2)
         self.assertGreater(min(n.values()), 50)
         self.check_chains(reader)
-        self.assertEqual(reader.n_unknown, 0)
+        self.assertLess(reader.n_unknown, 10)  # objects whose memory is swapped out, or not there yet
 
     def test_code_in_the_place_of_other_code(self):
         python = self.any_interpreter()
