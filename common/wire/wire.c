@@ -89,7 +89,9 @@ const struct wire_kind_text wire_kinds[] = {
 const size_t wire_n_kinds = ARRAY_SIZE(wire_kinds);
 
 /* A compiler refuses an id that is used twice here, and may only warn of it below. */
-#define RECORD(record, id, doc) case id:
+#define RECORD(record, id, doc)                                                                    \
+	case id:                                                                                   \
+		break;
 static inline void check_ids(uint16_t id)
 {
 	switch (id) {
