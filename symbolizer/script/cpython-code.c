@@ -159,12 +159,15 @@ static int64_t line_difference(uint8_t code, const uint8_t *at, const uint8_t *e
 uint32_t cpython_code_line(const uint8_t *lines, size_t size, uint32_t first_line,
 			   uint64_t instruction)
 {
-	const uint8_t *at = lines, *end = lines + size;
+	const uint8_t *at = lines, *end;
 	int64_t line = first_line;
 	uint64_t covered = 0;
 
 	if (!instruction)
 		return first_line;
+	if (!size) /* it was not in memory */
+		return 0;
+	end = lines + size;
 	while (at < end && (*at & ENTRY_BEGINS)) {
 		uint8_t head = *at++, code = head >> ENTRY_CODE_SHIFT & ENTRY_CODE_MASK;
 
