@@ -36,7 +36,9 @@ static int list_process(uint32_t pid, void *arg)
 
 int context_search_add(struct context_search *search, uint32_t pid)
 {
-	return list_process(pid, &search->all);
+	bool will_be_listed = !search->round_at;
+
+	return will_be_listed ? 0 : list_process(pid, &search->all);
 }
 
 /* Lists the processes that are due. 0 or -ENOMEM. */

@@ -38,7 +38,10 @@ int context_search_go_on(struct context_search *search,
 			 int (*found)(uint32_t pid, const struct context_hints *hints, void *arg),
 			 void *arg);
 
-/* Adds a process to those whose maps are to be searched. 0 or -ENOMEM. */
+/*
+ * Adds a known process to those whose maps are to be searched; before the first of them were
+ * listed, it is among these anyway. 0 or -ENOMEM.
+ */
 int context_search_add(struct context_search *search, uint32_t pid);
 
 /* Whether the first search is under way. */
