@@ -150,12 +150,8 @@ int runtime_table_fork(struct runtime_table *table, const struct wire_process *r
 	const struct cpython_fields *fields = record->origin == WIRE_origin_FORKED
 						      ? runtime_table_find(table, record->parent)
 						      : NULL;
-	struct cpython_fields copy;
 
-	if (!fields)
-		return 0;
-	copy = *fields;
-	return set(table, record->process, &copy);
+	return fields ? set(table, record->process, fields) : 0;
 }
 
 void runtime_table_forget(struct runtime_table *table, uint64_t process)

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "common/base/hash.h"
 #include "common/stream/script-place.h"
 #include "live-unwinder/script/code-table.h"
 
@@ -22,12 +23,6 @@ void code_table_init(struct code_table *table)
 void code_table_deinit(struct code_table *table)
 {
 	pair_map_deinit(&table->numbers);
-}
-
-/* An identity is a hash: mixed with the address it stays one. */
-static uint64_t mix(uint64_t address, uint64_t identity)
-{
-	return identity ^ address * 0x9e3779b97f4a7c15ULL;
 }
 
 static bool read_field(const struct wire_memory *record, int64_t at, void *ret, size_t size)
@@ -66,7 +61,7 @@ static uint64_t pack(const struct cpython_fields *fields, const struct wire_memo
 int code_table_add(struct code_table *table, const struct cpython_fields *fields,
 		   const struct wire_memory *record)
 {
-	uint64_t key = mix(record->address, record->identity), packed = pack(fields, record);
+	uint64_t key = hash_word(record->identity, record->address), packed = pack(fields, record);
 	int r;
 
 	/* If it is emitted again, its frames stay where they were. */
@@ -94,7 +89,8 @@ enum code_table_answer code_table_find(const struct code_table *table, uint64_t 
 				       uint64_t address, uint64_t identity,
 				       struct script_code_view *ret)
 {
-	const uint64_t *packed = pair_map_find(&table->numbers, process, mix(address, identity));
+	const uint64_t *packed =
+		pair_map_find(&table->numbers, process, hash_word(identity, address));
 
 	if (!packed)
 		return CODE_IS_UNKNOWN;

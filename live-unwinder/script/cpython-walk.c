@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/stream/script-place.h"
+#include "common/stream/script-walk.h"
 #include "live-unwinder/script/cpython-walk.h"
 
 enum {
@@ -19,15 +20,6 @@ enum {
 	PAGE = 4096,
 	PIECE_BEGIN = 24,
 	FIRST_PIECE_BEGIN = 32,
-};
-
-/* As perf-source/bpf/walk-program.h has them: sample.walk. */
-struct list_head {
-	uint16_t list, window, n, end;
-};
-
-struct element_head {
-	uint64_t address, identity;
 };
 
 struct walk_list_view {
@@ -50,7 +42,7 @@ struct cpython_walk {
 static bool read_lists(const struct wire_blob *blob, struct walk_list_view lists[LISTS_MAX])
 {
 	const char *at = blob->data, *end = at + blob->size;
-	struct list_head head;
+	struct walk_list_head head;
 
 	while (at < end) {
 		size_t size;
@@ -59,7 +51,7 @@ static bool read_lists(const struct wire_blob *blob, struct walk_list_view lists
 			return false;
 		memcpy(&head, at, sizeof(head));
 		at += sizeof(head);
-		size = (sizeof(struct element_head) + head.window) * head.n;
+		size = (sizeof(struct walk_element) + head.window) * head.n;
 		if ((size_t)(end - at) < size || head.list >= LISTS_MAX || !head.window)
 			return false;
 		lists[head.list] = (struct walk_list_view){ at, head.window, head.n, head.end };
@@ -68,7 +60,7 @@ static bool read_lists(const struct wire_blob *blob, struct walk_list_view lists
 	return lists[FRAMES].elements;
 }
 
-static const char *element_at(const struct walk_list_view *list, size_t i, struct element_head *ret)
+static const char *element_at(const struct walk_list_view *list, size_t i, struct walk_element *ret)
 {
 	const char *at = list->elements + i * (sizeof(*ret) + list->window);
 
@@ -127,7 +119,7 @@ static bool is_called_by(struct cpython_walk *walk, uint64_t frame, uint64_t siz
 }
 
 /* Adds the place of a frame. SCRIPT_WHOLE, or what is wrong. */
-static enum script_outcome add_place(struct cpython_walk *walk, const struct element_head *element,
+static enum script_outcome add_place(struct cpython_walk *walk, const struct walk_element *element,
 				     const char *window)
 {
 	const struct cpython_fields *fields = walk->fields;
@@ -161,7 +153,7 @@ static bool end_segment(struct cpython_walk *walk, uint64_t anchor)
 	struct script_stack *stack = walk->stack;
 
 	if (cframes->elements) {
-		struct element_head head;
+		struct walk_element head;
 		const char *window;
 
 		if (stack->n_segments >= cframes->n)
@@ -183,7 +175,7 @@ static enum script_outcome take_frame(struct cpython_walk *walk, size_t i)
 {
 	const struct cpython_fields *fields = walk->fields;
 	bool has_entries = fields->frame_entry >= 0;
-	struct element_head element;
+	struct walk_element element;
 	const char *window = element_at(&walk->lists[FRAMES], i, &element);
 	uint8_t owner = window[fields->frame_owner];
 	enum script_outcome outcome;
@@ -208,7 +200,7 @@ static enum script_outcome take_frame(struct cpython_walk *walk, size_t i)
 static bool has_all_activations(const struct cpython_walk *walk)
 {
 	const struct walk_list_view *cframes = &walk->lists[CFRAMES];
-	struct element_head head;
+	struct walk_element head;
 
 	if (!cframes->elements)
 		return true;

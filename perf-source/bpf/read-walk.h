@@ -8,6 +8,8 @@
 
 #include "perf-source/bpf/kernel-types.h"
 
+#include "common/base/hash.h"
+#include "common/stream/script-walk.h"
 #include "common/wire/wire.h"
 #include "perf-source/bpf/read-budget.h"
 #include "perf-source/bpf/sample-part.h"
@@ -18,11 +20,11 @@ enum {
 	WALK_SEEN_SETS = 1 << 15, /* of objects of all processes that are known to be emitted, */
 	WALK_SEEN_WAYS = 4,	  /* so many each */
 	WALK_NEW_MAX = 64,	  /* objects that one sample emits; others wait for the next one */
-	WALK_HEAD_WORDS =
-		WALK_HEAD_MAX / 8, /* of a text's head that can belong to an object's identity, */
-	WALK_TEXT_WORDS = 6,	   /* and of the text behind it */
-	/* Where glibc keeps a thread's first keys: of each a sequence number and the value. */
+	/* Of a text's head, and of the text behind it, that can belong to an object's identity. */
+	WALK_HEAD_WORDS = WALK_HEAD_MAX / 8,
+	WALK_TEXT_WORDS = 6,
 	WALK_TCB_SELF = 0x10, /* tcbhead_t begins with the thread pointer, and has it here again */
+	/* Where glibc keeps a thread's first keys: of each a sequence number and the value. */
 	WALK_KEYS = 0x310,
 	WALK_KEYS_MAX = 32,
 	WALK_KEY_SIZE = 16,
@@ -153,7 +155,7 @@ static __always_inline uint64_t walk_read_text(char *to, uint64_t address, uint6
 
 static __always_inline uint64_t walk_mix(uint64_t hash, uint64_t word)
 {
-	hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL; /* 2^64 divided by the golden ratio */
+	hash = hash_word(hash, word);
 	return hash ^ hash >> 29;
 }
 

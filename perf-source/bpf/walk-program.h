@@ -73,17 +73,5 @@ struct walk_program {
 	uint64_t memory;
 };
 
-/* How sample.walk begins for each list, before its elements. */
-struct walk_list_head {
-	uint16_t list, window, n;
-	uint16_t end; /* enum wire_walk_end */
-};
-
-/* An element, before its window. */
-struct walk_element {
-	uint64_t address;
-	uint64_t identity; /* of its object; 0: it has none, or it could not be read */
-};
-
 /* Whether all sizes, counts and places are within their limits. */
 bool walk_program_is_valid(const struct walk_program *program);

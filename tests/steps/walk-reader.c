@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include "common/base/cleanup.h"
+#include "common/base/hash.h"
+#include "common/stream/script-walk.h"
 #include "tests/steps/tracee.h"
 #include "tests/steps/walk-reader.h"
 
@@ -121,7 +123,7 @@ static uint64_t hash(uint64_t hash, const void *bytes, size_t n)
 	const uint8_t *at = bytes;
 
 	while (n--)
-		hash = (hash ^ *at++) * 0x100000001b3ULL; /* FNV-1a */
+		hash = hash_byte(hash, *at++);
 	return hash;
 }
 
