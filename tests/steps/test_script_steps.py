@@ -7,7 +7,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "pipeline"))
 
 import pipeline  # noqa: E402
 import scripts  # noqa: E402
-from test_walks import CHAINS, interpreters, is_true  # noqa: E402
+from interpreters import CHAINS, interpreters, is_true  # noqa: E402
 
 SINGLE_STEP = pipeline.BUILD / "tests" / "steps" / "single-step"
 STEPS = 60000  # more than once through a small tree of functions
