@@ -21,7 +21,8 @@ struct progress {
 struct capture_sink {
 	struct heap_recorder recording; /* no profile, if the format follows the stream */
 	struct view_counts counted;	/* for the summary, and for formats with is_of_counts */
-	enum heap_metric heap_metric;	/* for formats with one amount per stack */
+	bool has_interpreter, hides_interpreters; /* was given; interpreter-frames.h */
+	enum heap_metric heap_metric;		  /* for formats with one amount per stack */
 	enum heap_unit heap_unit;
 	struct output output;
 	const char *path;

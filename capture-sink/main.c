@@ -11,6 +11,7 @@
 #include "common/base/container-of.h"
 #include "common/stage/sandbox.h"
 #include "formats/page-base.h"
+#include "profile/interpreter-frames.h"
 
 enum {
 	KEY_FORCE = 0x100,
@@ -19,6 +20,7 @@ enum {
 	KEY_HEAP,
 	KEY_VIEW,
 	KEY_TID,
+	KEY_INTERPRETER,
 };
 
 /* Reports a failed write, and converts its error for the runtime (stage.h). */
@@ -96,6 +98,10 @@ static int start(struct stage *stage, void *data, struct wire_hello *hello)
 	self->stage = stage;
 	self->recording.recorder.wants = format->wants;
 	self->recording.recorder.stacks.names.keeps_lines = true;
+	/* A format that follows the stream keeps all frames; then this is for the summary. */
+	self->recording.recorder.stacks.hides_interpreters =
+		self->has_interpreter ? self->hides_interpreters
+				      : format->stream || format->hides_interpreters;
 	if (recorder_start(stage, &self->recording.recorder, hello) < 0)
 		return -ENOMEM;
 	self->counted.keeps_rare = format->is_of_counts;
@@ -375,6 +381,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_TID:
 		self->counted.emits_tid = true;
 		return 0;
+	case KEY_INTERPRETER:
+		self->has_interpreter = true;
+		if (!interpreter_frames_parse(arg, &self->hides_interpreters))
+			stage_usage_error(
+				state, "--interpreter takes " INTERPRETER_WORDS ", not '%s'", arg);
+		return 0;
 	case ARGP_KEY_ARG:
 		if (self->path)
 			stage_usage_error(
@@ -400,6 +412,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 				state,
 				"--tid requires folded stacks as OUTPUT: other formats always "
 				"keep threads apart");
+		if (self->hides_interpreters && self->format->stream)
+			stage_usage_error(state,
+					  "--interpreter=hide is not for .%s, which keeps all "
+					  "frames: readers hide them",
+					  format_name(self->format));
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -443,6 +460,10 @@ static const struct argp_option option_table[] = {
 	{ "format", 'f', "FORMAT", 0,
 	  "Output format: " FORMATS_TEXT " (default: by the suffix of OUTPUT)", 0 },
 	{ "force", KEY_FORCE, NULL, 0, "Replace OUTPUT if it exists (default: fail)", 0 },
+	{ "interpreter", KEY_INTERPRETER, "WORD", 0,
+	  "Whether to hide or show an interpreter's own functions that run a script's (default: hide "
+	  "in html, show in others)",
+	  0 },
 	{ "keep-old", KEY_KEEP_OLD, NULL, 0,
 	  "Replace OUTPUT and keep the existing file as OUTPUT.old", 0 },
 	{ "heap", KEY_HEAP, "AMOUNT", 0,

@@ -222,6 +222,24 @@ static int find_image(struct locations *locations, const struct location_process
 	return r < 0 ? r : put_build_id(locations, image->number, build_id);
 }
 
+/* Maps the code of scripts, for all processes, and at the place that it always has. */
+static int map_scripts(struct locations *locations, uint64_t image, uint64_t time)
+{
+	const struct mapping scripts = {
+		.start = SCRIPT_START,
+		.end = SCRIPT_END,
+		.image = image,
+		.number = locations->n_mappings,
+	};
+
+	if (locations->has_scripts)
+		return 0;
+	locations->has_scripts = true;
+	locations->scripts = scripts;
+	locations->n_mappings++;
+	return put_mapping(locations, 0, &scripts, time);
+}
+
 int locations_map(struct locations *locations, struct location_process *process,
 		  const struct location_mapping *mapping, uint64_t time)
 {
@@ -232,6 +250,8 @@ int locations_map(struct locations *locations, struct location_process *process,
 		locations->n_refused++;
 		return 0;
 	}
+	if (r == 0 && kind_of_path(mapping->path) == WIRE_image_kind_SCRIPT)
+		return map_scripts(locations, added.image, time);
 	added.offset = kind_of_path(mapping->path) == WIRE_image_kind_ANONYMOUS ? mapping->start
 										: mapping->offset;
 	return r < 0 ? r : add_mapping(locations, process, &added, time);
@@ -350,7 +370,10 @@ int locations_make_frame(struct locations *locations, const struct location_proc
 		ret->mapping = MAPPING_KERNEL;
 		return name->name ? emit(locations, LOCATIONS_IMAGE_KERNEL, code, name) : 0;
 	}
-	mapping = mapping_table_find(&process->mappings, code);
+	if (flags & WIRE_frame_flags_SCRIPT)
+		mapping = locations->has_scripts ? &locations->scripts : NULL;
+	else
+		mapping = mapping_table_find(&process->mappings, code);
 	if (!mapping)
 		return 0;
 	ret->mapping = mapping->number;

@@ -31,7 +31,8 @@ struct locations {
 	uint64_t n_images, n_processes, n_synthetic;
 	uint64_t n_retold; /* locations whose name has changed */
 	uint32_t n_mappings;
-	bool has_kernel, has_names;
+	struct mapping scripts; /* of all processes */
+	bool has_kernel, has_names, has_scripts;
 	uint64_t n_refused;
 };
 

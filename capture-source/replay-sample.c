@@ -120,8 +120,9 @@ static int add_user_frame(struct taking *taking, uint64_t address, struct wire_f
 	const struct syscap_bundled_symbol *symbol;
 	const char *text =
 		bundle_find(&taking->replay->bundle, taking->frame->pid, address, &symbol);
-	bool is_exact = taking->is_exact || script_has(address);
-	uint32_t flags = is_exact ? WIRE_frame_flags_EXACT : 0;
+	bool is_script = script_has(address);
+	uint32_t flags = (taking->is_exact || is_script ? WIRE_frame_flags_EXACT : 0) |
+			 (is_script ? WIRE_frame_flags_SCRIPT : 0);
 	char cut[NAME_MAX_SIZE], proved[NAME_MAX_SIZE];
 	int r;
 

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "profile/used-names.h"
+#include "profile/names/used-names.h"
 #include "profile/wait-reasons.h"
 
 enum firefox_marker_kind {

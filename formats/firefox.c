@@ -20,9 +20,9 @@
 #include "formats/firefox-markers.h"
 #include "formats/format.h"
 #include "formats/output-stream.h"
+#include "profile/names/used-names.h"
 #include "profile/program.h"
 #include "profile/threads.h"
-#include "profile/used-names.h"
 
 enum {
 	PROCESSED_VERSION = 48,
@@ -477,7 +477,8 @@ static void put_meta(struct firefox_writer *self)
 	      "{\"name\":\"User\",\"color\":\"yellow\",\"subcategories\":[\"Other\"]},"
 	      "{\"name\":\"Kernel\",\"color\":\"orange\",\"subcategories\":[\"Other\"]},"
 	      "{\"name\":\"JIT\",\"color\":\"green\",\"subcategories\":[\"Other\"]},"
-	      "{\"name\":\"Other\",\"color\":\"grey\",\"subcategories\":[\"Other\"]}],"
+	      "{\"name\":\"Other\",\"color\":\"grey\",\"subcategories\":[\"Other\"]},"
+	      "{\"name\":\"Script\",\"color\":\"blue\",\"subcategories\":[\"Other\"]}],"
 	      "\"extra\":[{\"label\":\"stackpipe\",\"entries\":[",
 	      out);
 	for (uint32_t i = 0; export_remark(self->export, i, remark, sizeof(remark)); i++) {

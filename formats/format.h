@@ -13,10 +13,11 @@
  */
 struct format {
 	const char *lacks; /* parts of a recording that it cannot hold; NULL: nothing important */
-	bool is_for_terminals; /* lines of text */
-	unsigned wants;	       /* records of a stream besides stacks: enum recorder_wants */
-	bool keeps_history;    /* of a heap, the blocks alive over time */
-	bool is_of_counts;     /* of view-counts.h, even rare stacks; its profile has no samples */
+	bool is_for_terminals;	 /* lines of text */
+	unsigned wants;		 /* records of a stream besides stacks: enum recorder_wants */
+	bool keeps_history;	 /* of a heap, the blocks alive over time */
+	bool hides_interpreters; /* by default: it is read by people, not by programs */
+	bool is_of_counts; /* of view-counts.h, even rare stacks; its profile has no samples */
 	/* One is set: writes a finished recording (0 or -errno), or follows the stream. */
 	int (*write)(const struct export *export);
 	const struct stream_format *stream;

@@ -32,12 +32,12 @@
 #include "formats/output-stream.h"
 #include "formats/page.h"
 #include "formats/protobuf.h"
+#include "profile/names/used-names.h"
 #include "profile/program.h"
 #include "profile/tree.h"
-#include "profile/used-names.h"
 #include "profile/wait-reasons.h"
 
-enum { PAGE_FORMAT = 4 }; /* of these numbers; only pages of one format can be compared */
+enum { PAGE_FORMAT = 5 }; /* of these numbers; only pages of one format can be compared */
 
 struct html_writer {
 	const struct export *export;
@@ -572,6 +572,7 @@ static int write_file(const struct export *export)
 const struct format format_html = {
 	.lacks = "source lines and the CPU of each sample",
 	.keeps_history = true,
+	.hides_interpreters = true,
 	.wants = RECORDER_LOSSES | RECORDER_MARKS | RECORDER_COUNTERS | RECORDER_CONTEXTS,
 	.write = write_file,
 };

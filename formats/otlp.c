@@ -14,7 +14,7 @@
 #include "formats/output-stream.h"
 #include "formats/protobuf.h"
 #include "profile/groups.h"
-#include "profile/used-names.h"
+#include "profile/names/used-names.h"
 #include "profile/wait-reasons.h"
 
 enum data_field { DATA_RESOURCE_PROFILES = 1, DATA_DICTIONARY = 2 };
@@ -480,10 +480,13 @@ static void put_mappings(struct otlp_writer *self, struct protobuf *dictionary)
 	}
 }
 
-/* Names of the semantic conventions. */
-static const char *frame_type(enum profile_location_kind kind)
+/* A name of the semantic conventions. */
+static uint32_t frame_type(struct profile *profile, const struct profile_location *location)
 {
-	return kind == PROFILE_KERNEL ? "kernel" : "native";
+	const char *type = location->kind == PROFILE_KERNEL ? "kernel" : "native";
+	uint32_t language = profile->modules[location->module].language;
+
+	return language ? language : names_intern(&profile->stacks->names, type, strlen(type));
 }
 
 static void put_location(struct otlp_writer *self, struct protobuf *dictionary,
@@ -505,8 +508,7 @@ static void put_location(struct otlp_writer *self, struct protobuf *dictionary,
 		protobuf_put_message(&self->message, LOCATION_LINES, &self->inner);
 	}
 	if (location->kind != PROFILE_CUT) {
-		const char *type = frame_type(location->kind);
-		uint32_t name = names_intern(&self->profile->stacks->names, type, strlen(type));
+		uint32_t name = frame_type(profile, location);
 
 		protobuf_reset(&self->list);
 		protobuf_add_uint(&self->list,

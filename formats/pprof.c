@@ -16,8 +16,8 @@
 #include "formats/output-stream.h"
 #include "formats/protobuf.h"
 #include "profile/groups.h"
+#include "profile/names/used-names.h"
 #include "profile/program.h"
-#include "profile/used-names.h"
 #include "profile/wait-reasons.h"
 
 enum profile_field {

@@ -48,10 +48,10 @@ static size_t put_names(struct stage *stage, const struct stacks *stacks,
 {
 	size_t n = 0, n_inlined = 0;
 
-	for (size_t i = 0; i < stack->record->frames.n; i++) {
+	for (size_t i = 0; i < stack->n_shown; i++) {
 		size_t n_names;
 		const uint32_t *list =
-			names_of_label(&stacks->names, &stack->frames[i].label, &n_names);
+			names_of_label(&stacks->names, &stack->shown[i].label, &n_names);
 
 		if (n_inlined + n_names - 1 > STACK_COUNT_INLINED_MAX) {
 			++*counters_get(&stage->counters, "refused", "inlined-calls");
@@ -89,8 +89,8 @@ static uint32_t name_thread(const struct view_counts *counts, struct stacks *sta
 static uint32_t name_waiter(const struct stacks *stacks, const struct named_stack *stack,
 			    uint32_t otherwise)
 {
-	for (size_t i = stack->record->frames.n; i-- > 0;) {
-		const struct named_frame *frame = &stack->frames[i];
+	for (size_t i = stack->n_shown; i-- > 0;) {
+		const struct named_frame *frame = &stack->shown[i];
 		const uint32_t *list;
 		size_t n;
 

@@ -322,14 +322,10 @@ static bool is_recorded(uint32_t pid, void *arg)
 	return !self->follows || followed_has(&self->followed, pid);
 }
 
-/* Without programs nothing reads what interpreters execute. */
 static uint32_t contexts_wanted(const struct perf_source *self)
 {
-	bool has_interpreters =
-		self->options.has_interpreters && context_program_is_loaded(&self->context_program);
-
 	return (self->options.no_contexts ? 0 : CONTEXTS_PUBLISHED) |
-	       (has_interpreters ? CONTEXTS_RUNTIMES : 0);
+	       (self->options.no_interpreters ? 0 : CONTEXTS_RUNTIMES);
 }
 
 int perf_source_begin(struct stage *stage, struct perf_source *self)
@@ -351,6 +347,7 @@ int perf_source_begin(struct stage *stage, struct perf_source *self)
 	self->merge.last_time = self->start_time;
 	contexts_init(&self->contexts, stage, &self->processes, &self->context_program,
 		      contexts_wanted(self), is_recorded, self);
+	self->contexts.why_no_runtimes = self->why_no_interpreters;
 	r = prepare_waits(stage, self);
 	if (r == 0)
 		r = prepare_scheduler(stage, self);

@@ -18,6 +18,7 @@ enum {
 	KEY_STACK_LIMIT,
 	KEY_NO_CONTEXTS,
 	KEY_INTERPRETERS,
+	KEY_NO_INTERPRETERS,
 };
 enum { DEFAULT_RATE = 999, PIDS_MAX = 4096, DEFAULT_COUNTERS_MS = 500 };
 
@@ -39,8 +40,11 @@ static const struct argp_option option_table[] = {
 	{ "no-contexts", KEY_NO_CONTEXTS, NULL, 0,
 	  "Do not record the trace contexts that programs publish (default: with BPF, those of all)",
 	  0 },
-	{ "interpreters", KEY_INTERPRETERS, NULL, 0,
-	  "Also record the frames of CPython 3.11 to 3.13, by a BPF program (default: no)", 0 },
+	{ "no-interpreters", KEY_NO_INTERPRETERS, NULL, 0,
+	  "Do not record the frames of programs in Python (default: with BPF, those of CPython 3.11 to "
+	  "3.13)",
+	  0 },
+	{ "interpreters", KEY_INTERPRETERS, NULL, OPTION_HIDDEN, NULL, 0 },
 	{ "duration", 'd', "SECONDS", 0,
 	  "Stop recording after SECONDS; fractions are allowed (default: no limit)", 0 },
 	{ "event", 'e', "EVENT[,EVENT]", 0,
@@ -270,7 +274,9 @@ static error_t parse_amount(int key, const char *arg, struct argp_state *state,
 		options->no_contexts = true;
 		return 0;
 	case KEY_INTERPRETERS:
-		options->has_interpreters = true;
+		return 0; /* the default */
+	case KEY_NO_INTERPRETERS:
+		options->no_interpreters = true;
 		return 0;
 	case 'd':
 		if (!parse_real(arg, 1e-3, 1e9, "", &number))

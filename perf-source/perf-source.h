@@ -39,7 +39,7 @@ struct perf_source_options {
 	bool has_waits;
 	bool has_scheduler;
 	bool no_contexts;
-	bool has_interpreters;
+	bool no_interpreters;
 	uint64_t counter_interval; /* nanoseconds; 0: no counters */
 	uint64_t least_wait;	   /* nanoseconds; 0: a threshold that rises with many waits */
 	bool all;
@@ -69,6 +69,7 @@ struct perf_source {
 	struct images images;
 	struct processes processes;
 	struct context_program context_program;
+	const char *why_no_interpreters; /* are read; NULL: they are, unless they are not wanted */
 	struct contexts contexts;
 	struct off_cpu off_cpu;
 	struct switch_program switch_program; /* if event_set.setup.has_switch_program */

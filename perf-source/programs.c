@@ -35,6 +35,12 @@ static const char *why_not_loaded(int error)
 	}
 }
 
+/* Unless there is a reason why not, which is a message once there is an interpreter. */
+static bool reads_interpreters(const struct perf_source *self)
+{
+	return !self->options.no_interpreters && !self->why_no_interpreters;
+}
+
 /*
  * Loads the program of an event, which reads stacks up to a limit (0: perf copies them), and
  * contexts if their program is given. 0 or -errno.
@@ -48,7 +54,7 @@ static int load(struct perf_source *self, struct sampled_event *event, uint64_t 
 		.terms = filter.terms,
 		.follow = &self->followed.program,
 		.contexts = contexts,
-		.has_walks = self->options.has_interpreters,
+		.has_walks = reads_interpreters(self),
 		.first = self->n_sample_programs ? self->sample_programs : NULL,
 		.stack_size = stack_limit ? self->options.stack_size : 0,
 		.stack_limit = stack_limit,
@@ -125,9 +131,8 @@ static bool load_readers(struct stage *stage, struct perf_source *self)
 	if (limit < size)
 		limit = size < SAMPLE_PART_MAX ? size : SAMPLE_PART_MAX;
 	r = load_all(self, limit, contexts);
-	if (r < 0 && r != -EPERM && self->options.has_interpreters) {
-		stage_warn(stage, "frames of interpreters are not read: %s", why_not_loaded(r));
-		self->options.has_interpreters = false;
+	if (r < 0 && r != -EPERM && reads_interpreters(self)) {
+		self->why_no_interpreters = why_not_loaded(r);
 		r = load_all(self, limit, contexts);
 	}
 	if (r < 0 && r != -EPERM && context_program_is_loaded(contexts)) {
@@ -137,30 +142,30 @@ static bool load_readers(struct stage *stage, struct perf_source *self)
 	}
 	if (r < 0 && r != -EPERM && r != -ENOSYS)
 		stage_warn(stage, "deep stacks are not read: %s", why_not_loaded(r));
+	if (r < 0)
+		self->why_no_interpreters = why_not_loaded(r);
 	return r == 0;
 }
 
 /* Its maps are written to while the recording is on: kernels before 6.0 want CAP_BPF for that. */
 static int load_context_program(struct perf_source *self)
 {
-	if (self->options.no_contexts && !self->options.has_interpreters)
+	if (self->options.no_contexts && self->options.no_interpreters)
 		return 0;
 	if (!event_kernel_reports_lost())
 		return KERNEL_IS_TOO_OLD;
 	if (!may_read_memory(self))
 		return MEMORY_IS_NOT_READ;
 	return context_program_init(&self->context_program,
-				    self->options.has_interpreters ? WALK_PROGRAMS_MAX : 0);
+				    reads_interpreters(self) ? WALK_PROGRAMS_MAX : 0);
 }
 
 int programs_load(struct stage *stage, struct perf_source *self)
 {
 	int r = load_context_program(self);
 
-	if (r && self->options.has_interpreters) {
-		stage_warn(stage, "frames of interpreters are not read: %s", why_not_loaded(r));
-		self->options.has_interpreters = false;
-	}
+	if (r)
+		self->why_no_interpreters = why_not_loaded(r);
 	self->event_set.setup.has_sample_parts = load_readers(stage, self);
 	return self->event_set.setup.has_sample_parts ? 0 : load_filters(stage, self);
 }
@@ -171,7 +176,7 @@ static void load_of_sampled_waits(struct perf_source *self)
 	const struct sample_settings settings = {
 		.follow = &self->followed.program,
 		.contexts = &self->context_program,
-		.has_walks = self->options.has_interpreters,
+		.has_walks = reads_interpreters(self),
 	};
 
 	if (!context_program_is_loaded(&self->context_program) ||
@@ -186,7 +191,7 @@ static int load_switch_program(struct perf_source *self)
 	struct event_setup *setup = &self->event_set.setup;
 	struct switch_program_settings settings = {
 		.contexts = &self->context_program,
-		.has_walks = self->options.has_interpreters,
+		.has_walks = reads_interpreters(self),
 	};
 	int r;
 

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "common/base/pair-map.h"
-#include "profile/names.h"
+#include "profile/names/names.h"
 
 enum {
 	PROFILE_CONTEXTS_MAX = 1 << 20,	  /* samples of further ones have none */

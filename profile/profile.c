@@ -74,17 +74,33 @@ static uint32_t intern(struct profile *profile, const char *text)
 	return *text ? names_intern(&profile->stacks->names, text, strlen(text)) : 0;
 }
 
-/* The module of an image; 0: the limit is reached. 0 or -ENOMEM. */
-static int find_module(struct profile *profile, const struct image *image, uint32_t *ret)
+/* The language of an image of scripts, whose path is that in brackets. */
+static uint32_t language_of(struct profile *profile, const struct image *image)
 {
-	uint64_t *known = pair_map_find(&profile->module_of_image, image->number, 0);
+	size_t size = strlen(image->path);
+
+	return image->kind == WIRE_image_kind_SCRIPT && size > 2
+		       ? names_intern(&profile->stacks->names, image->path + 1, size - 2)
+		       : 0;
+}
+
+/*
+ * The module of an image, or of a script in an image of those; 0: the limit is reached. 0 or
+ * -ENOMEM.
+ */
+static int find_module(struct profile *profile, const struct frame_name *name, uint32_t *ret)
+{
+	const struct image *image = name->image;
+	uint32_t language = language_of(profile, image);
+	uint32_t script = language && name->place ? name->place->module : 0;
+	uint64_t *known = pair_map_find(&profile->module_of_image, image->number, script);
 	char build_id[BUILD_ID_TEXT];
 	int r;
 
 	*ret = known ? *known : 0;
 	if (known)
 		return 0;
-	r = pair_map_add(&profile->module_of_image, image->number, 0, profile->n_modules);
+	r = pair_map_add(&profile->module_of_image, image->number, script, profile->n_modules);
 	if (r == 0)
 		r = GROWING_LIST_MAKE_ROOM(profile->modules, profile->n_modules);
 	if (r < 0)
@@ -92,8 +108,9 @@ static int find_module(struct profile *profile, const struct image *image, uint3
 	build_id_text(image->build_id, image->build_id_size, build_id);
 	profile->modules[profile->n_modules] = (struct profile_module){
 		.image = image->number,
-		.path = intern(profile, image->path),
+		.path = script ? script : intern(profile, image->path),
 		.build_id = intern(profile, build_id),
+		.language = language,
 	};
 	*ret = profile->n_modules++;
 	return 0;
@@ -160,6 +177,8 @@ static enum profile_location_kind kind_of_frame(const struct wire_frame *frame,
 {
 	if (frame->flags & WIRE_frame_flags_KERNEL)
 		return PROFILE_KERNEL;
+	if (frame->flags & WIRE_frame_flags_SCRIPT)
+		return PROFILE_SCRIPT;
 	return name->is_made ? PROFILE_JIT : PROFILE_USER;
 }
 
@@ -185,7 +204,7 @@ int profile_add_frame(struct profile *profile, const struct wire_frame *frame,
 		return 0;
 	}
 	if (name->image) {
-		r = find_module(profile, name->image, &location.module);
+		r = find_module(profile, name, &location.module);
 		if (r < 0)
 			return r;
 	}
@@ -257,7 +276,7 @@ static int find_cut(struct profile *profile, uint32_t end, uint64_t *ret_locatio
 /* The node of a whole stack; 0: no frames, or the limits are reached. 0 or -ENOMEM. */
 static int find_stack(struct profile *profile, const struct named_stack *stack, uint32_t *ret)
 {
-	size_t depth = 0, n = stack->record->frames.n;
+	size_t depth = 0, n = stack->n_shown;
 	bool is_same = true;
 	uint64_t cut;
 	int r = find_cut(profile, stack->record->end, &cut);
@@ -266,7 +285,7 @@ static int find_stack(struct profile *profile, const struct named_stack *stack, 
 	if (r == 0 && cut)
 		r = go_to(profile, depth++, cut, &is_same, ret);
 	for (size_t i = 0; i < n && r == 0 && (*ret || !depth); i++)
-		r = go_to(profile, depth++, stack->frames[i].value, &is_same, ret);
+		r = go_to(profile, depth++, stack->shown[i].value, &is_same, ret);
 	profile->n_path = depth;
 	return r;
 }
@@ -501,7 +520,7 @@ int profile_add_known_stack(struct profile *profile, const struct named_stack *s
 static int add_to_crowd(struct profile *profile, const struct named_stack *stack)
 {
 	struct wire_stack record = *stack->record;
-	const struct named_stack crowded = { &record, stack->process, NULL };
+	const struct named_stack crowded = { .record = &record, .process = stack->process };
 	uint32_t node;
 	int r = find_crowd(profile, &node);
 

@@ -35,7 +35,8 @@ enum profile_location_kind {
 	PROFILE_USER,
 	PROFILE_KERNEL,
 	PROFILE_JIT,
-	PROFILE_CUT, /* no code, but the end reason of a stack, as its outermost "frame" */
+	PROFILE_CUT,	/* no code, but the end reason of a stack, as its outermost "frame" */
+	PROFILE_SCRIPT, /* code in an interpreter's language */
 };
 
 /* A function and a line in it. */
@@ -56,6 +57,7 @@ struct profile_location {
 struct profile_module {
 	uint64_t image;
 	uint32_t path, build_id; /* names; 0: not known */
+	uint32_t language;	 /* of a script: a name, as "cpython"; 0: it is none */
 };
 
 struct profile_process {

@@ -6,6 +6,7 @@
 #include "common/arch/arch.h"
 #include "common/base/text.h"
 #include "common/stream/sample.h"
+#include "profile/interpreter-frames.h"
 #include "profile/stacks.h"
 
 void stacks_init(struct stacks *stacks, const struct stacks_user *user)
@@ -110,8 +111,18 @@ static struct stack_key key_of(const struct stacks *stacks, const struct named_s
 		stack_memo_state(&stacks->memo, state, sizeof(state) / sizeof(*state)));
 }
 
+static void find_shown(struct stacks *stacks, struct named_stack *stack)
+{
+	size_t n = stacks->hides_interpreters
+			   ? interpreter_frames_hide(&stacks->names, stack, stacks->shown_frames)
+			   : 0;
+
+	stack->shown = n ? stacks->shown_frames : stack->frames;
+	stack->n_shown = n ? n : stack->record->frames.n;
+}
+
 /* Looks up frames from the first one that differs from the last stack. */
-static int find_frames(struct stage *stage, struct stacks *stacks, const struct named_stack *stack,
+static int find_frames(struct stage *stage, struct stacks *stacks, struct named_stack *stack,
 		       bool *are_final)
 {
 	const struct wire_frames *frames = &stack->record->frames;
@@ -124,11 +135,13 @@ static int find_frames(struct stage *stage, struct stacks *stacks, const struct 
 	     i < n && r == 0; i++)
 		r = find_frame(stage, stacks, stack, &frames->data[n - 1 - i],
 			       &stacks->named_frames[i], are_final);
+	if (r == 0)
+		find_shown(stacks, stack);
 	return r;
 }
 
-static int add_new_stack(struct stage *stage, struct stacks *stacks,
-			 const struct named_stack *stack, uint64_t *ret_value)
+static int add_new_stack(struct stage *stage, struct stacks *stacks, struct named_stack *stack,
+			 uint64_t *ret_value)
 {
 	bool are_final;
 	int r = find_frames(stage, stacks, stack, &are_final);
@@ -141,7 +154,7 @@ static int add_new_stack(struct stage *stage, struct stacks *stacks,
 	return r;
 }
 
-static int add_stack(struct stage *stage, struct stacks *stacks, const struct named_stack *stack)
+static int add_stack(struct stage *stage, struct stacks *stacks, struct named_stack *stack)
 {
 	struct stack_key key;
 	uint64_t value;
@@ -197,7 +210,11 @@ int stacks_handle_heap_stack(struct stage *stage, void *data, const void *view)
 		.end = heap_stack->end,
 		.frames = heap_stack->frames,
 	};
-	const struct named_stack stack = { &record, process, stacks->named_frames };
+	struct named_stack stack = {
+		.record = &record,
+		.process = process,
+		.frames = stacks->named_frames,
+	};
 	bool are_final;
 	int r;
 

@@ -9,7 +9,7 @@
 #include "common/stream/identity.h"
 #include "common/stream/stack-memo.h"
 #include "profile/events.h"
-#include "profile/names.h"
+#include "profile/names/names.h"
 
 enum {
 	STACKS_END_TEXT = 64,
@@ -26,6 +26,9 @@ struct named_stack {
 	const struct wire_stack *record;
 	struct process *process;	  /* NULL: not known */
 	const struct named_frame *frames; /* as many as in the record, but the outermost first */
+	/* The same, without an interpreter's own functions if those are hidden. */
+	const struct named_frame *shown;
+	size_t n_shown;
 };
 
 struct stacks;
@@ -65,13 +68,14 @@ struct stacks {
 	struct wire_hello hello;
 	const struct arch *arch; /* of the stream's machine; NULL: not known */
 	struct events events;
-	bool has_symbols; /* the stream has passed a symbolizer, or has symbol records */
+	bool hides_interpreters; /* in named_stack.shown: see interpreter-frames.h */
+	bool has_symbols;	 /* the stream has passed a symbolizer, or has symbol records */
 	uint64_t n_ends[STACKS_ENDS]; /* samples */
 	uint64_t n_lost;	      /* samples that the kernel lost because a ring was full */
 	uint64_t n_skipped;	      /* samples dropped by earlier stages or stacks_skip() */
 	uint64_t last_time;	      /* the latest in the stream so far */
 	struct wire_frame raw_frames[WIRE_FRAMES_MAX]; /* of a sample that was not unwound */
-	struct named_frame named_frames[WIRE_FRAMES_MAX];
+	struct named_frame named_frames[WIRE_FRAMES_MAX], shown_frames[WIRE_FRAMES_MAX];
 };
 
 /* `user` must outlive `stacks`. */

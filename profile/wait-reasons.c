@@ -26,6 +26,21 @@ static bool is_dispatcher(const char *name)
 	       !strcmp(name, "invoke_syscall") || !strcmp(name, "do_int80_syscall_32");
 }
 
+/*
+ * Whether a function waits for the lock of CPython's interpreter (Python/ceval_gil.c), and not for
+ * what the program wants.
+ */
+static bool waits_for_interpreter(const char *name)
+{
+	static const char *const names[] = { "take_gil", "drop_gil", "PyEval_RestoreThread",
+					     "PyEval_AcquireThread" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
 static uint32_t intern(const struct profile *profile, const char *text)
 {
 	return names_intern(&profile->stacks->names, text, strlen(text));
@@ -55,19 +70,33 @@ static const char *kernel_name(const struct profile *profile, uint32_t node)
 		       : "";
 }
 
-/* A function inlined into a kernel function counts as its callee. */
-static uint32_t reason_of_node(const struct profile *profile, const uint32_t *reasons,
-			       uint32_t node)
+static bool has_interpreter_wait(const struct profile *profile,
+				 const struct profile_location *location)
 {
+	for (uint32_t i = 0; i < location->n_calls; i++)
+		if (waits_for_interpreter(
+			    profile_text(profile, profile->calls[location->first_call + i].name)))
+			return true;
+	return false;
+}
+
+/* A function inlined into a kernel function counts as its callee. */
+static uint32_t reason_of_node(const struct wait_reasons *reasons, uint32_t node)
+{
+	const struct profile *profile = reasons->profile;
 	const struct profile_location *location =
 		&profile->locations[profile->nodes[node].location];
-	uint32_t parent = profile->nodes[node].parent, reason = reasons[parent];
+	uint32_t parent = profile->nodes[node].parent, reason = reasons->of_node[parent];
 	const char *caller = kernel_name(profile, parent);
 
 	if (location->kind == PROFILE_CUT)
 		return location->label;
+	if (reason && reason == reasons->interpreter)
+		return reason;
 	if (location->kind != PROFILE_KERNEL)
-		return 0;
+		return location->kind == PROFILE_USER && has_interpreter_wait(profile, location)
+			       ? reasons->interpreter
+			       : 0;
 	for (uint32_t i = 0; i < location->n_calls; i++) {
 		const char *name =
 			profile_text(profile, profile->calls[location->first_call + i].name);
@@ -89,8 +118,9 @@ int wait_reasons_init(struct wait_reasons *reasons, const struct profile *profil
 	if (!events_have_waits(&profile->stacks->events))
 		return 0;
 	reasons->preempted = intern(profile, "preempted");
+	reasons->interpreter = intern(profile, "Python's GIL");
 	for (size_t i = 1; i < profile->n_nodes; i++) /* a parent comes before its children */
-		reasons->of_node[i] = reason_of_node(profile, reasons->of_node, i);
+		reasons->of_node[i] = reason_of_node(reasons, i);
 	return 0;
 }
 

@@ -5,9 +5,9 @@
 #include "profile/profile.h"
 
 struct wait_reasons {
-	const struct profile *profile; /* borrowed */
-	uint32_t *of_node;	       /* names; 0: not known */
-	uint32_t preempted;	       /* a name */
+	const struct profile *profile;	 /* borrowed */
+	uint32_t *of_node;		 /* names; 0: not known */
+	uint32_t preempted, interpreter; /* names */
 };
 
 /* The profile must be settled. 0 or -ENOMEM. */
@@ -15,8 +15,8 @@ int wait_reasons_init(struct wait_reasons *reasons, const struct profile *profil
 void wait_reasons_deinit(struct wait_reasons *reasons);
 
 /*
- * The reason's name: the system call ("futex"), "page fault", "preempted", or the end reason of a
- * stack without one. 0: not known, or the sample is not a wait.
+ * The reason's name: the system call ("futex"), "page fault", "preempted", "Python's GIL", or the
+ * end reason of a stack without one. 0: not known, or the sample is not a wait.
  */
 uint32_t wait_reason(const struct wait_reasons *reasons, const struct profile_sample *sample);
 

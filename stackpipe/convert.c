@@ -9,7 +9,16 @@
 #include "stackpipe/commands.h"
 #include "stackpipe/input.h"
 
-enum { KEY_SHOW = 0x100, KEY_FORCE, KEY_DEBUG_DIR, KEY_BASE, KEY_VIEW, KEY_HEAP, KEY_TID };
+enum {
+	KEY_SHOW = 0x100,
+	KEY_FORCE,
+	KEY_DEBUG_DIR,
+	KEY_BASE,
+	KEY_VIEW,
+	KEY_HEAP,
+	KEY_TID,
+	KEY_INTERPRETER
+};
 
 enum { SINK_ARGUMENTS_MAX = 32 };
 
@@ -60,6 +69,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_HEAP:
 		pass_on(conversion, state, "--heap", arg);
 		return 0;
+	case KEY_INTERPRETER:
+		pass_on(conversion, state, "--interpreter", arg);
+		return 0;
 	case KEY_TID:
 		pass_on(conversion, state, "--tid", NULL);
 		return 0;
@@ -94,6 +106,10 @@ static const struct argp_option options[] = {
 	{ "heap", KEY_HEAP, "AMOUNT", 0,
 	  "Amount of a heap that formats with one amount per stack hold: peak (default), leaks, allocated, "
 	  "temporary or foreign, in bytes, or AMOUNT:blocks",
+	  0 },
+	{ "interpreter", KEY_INTERPRETER, "WORD", 0,
+	  "Whether to hide or show an interpreter's own functions that run a script's (default: hide in "
+	  ".html, show in others)",
 	  0 },
 	{ "quiet", 'q', NULL, 0, "Print errors only", 0 },
 	{ "show-pipeline", KEY_SHOW, NULL, 0, "Print the equivalent shell pipeline and exit", 0 },

@@ -30,8 +30,10 @@ enum {
 	KEY_STACK_LIMIT,
 	KEY_NO_CONTEXTS,
 	KEY_INTERPRETERS,
+	KEY_NO_INTERPRETERS,
 	KEY_SCHEDULER,
 	KEY_VIEW,
+	KEY_INTERPRETER,
 };
 
 enum { SOURCE, UNWINDER, SYMBOLIZER, SINK, N_STAGES };
@@ -61,6 +63,7 @@ static const struct {
 	{ 'm', SOURCE, "-m" },
 	{ 'f', SINK, "-f" },
 	{ KEY_VIEW, SINK, "--view" },
+	{ KEY_INTERPRETER, SINK, "--interpreter" },
 	{ KEY_MARKS, SOURCE, "--marks" },
 	{ KEY_ENGINE, UNWINDER, "--engine" },
 	{ KEY_UNWIND_RULES, UNWINDER, "--unwind-rules" },
@@ -149,7 +152,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		add(recording, SOURCE, "--no-contexts");
 		return 0;
 	case KEY_INTERPRETERS:
-		add(recording, SOURCE, "--interpreters");
+		return 0; /* the default */
+	case KEY_NO_INTERPRETERS:
+		add(recording, SOURCE, "--no-interpreters");
 		return 0;
 	case KEY_SANDBOX:
 		stage_sandbox_mode(arg, state); /* checked here: one error, not one per stage */
@@ -186,6 +191,10 @@ static const struct argp_option options[] = {
 	  "Amount shown in the summary and .folded: samples (default), an event name, or, if waits are "
 	  "recorded, on-cpu, off-cpu, wakeups or wall-clock (then the default)",
 	  0 },
+	{ "interpreter", KEY_INTERPRETER, "WORD", 0,
+	  "Whether to hide or show an interpreter's own functions that run a script's (default: hide in "
+	  ".html, show in others)",
+	  0 },
 	{ "force", KEY_FORCE, NULL, 0, "Replace FILE if it exists", 0 },
 	{ "quiet", 'q', NULL, 0, "Print errors only", 0 },
 	{ "show-pipeline", KEY_SHOW, NULL, 0, "Print the equivalent shell pipeline and exit", 0 },
@@ -203,8 +212,9 @@ static const struct argp_option options[] = {
 	  1 },
 	{ "no-contexts", KEY_NO_CONTEXTS, NULL, 0,
 	  "Do not record the trace contexts that programs publish", 1 },
-	{ "interpreters", KEY_INTERPRETERS, NULL, 0,
-	  "Also record the functions of programs that CPython 3.11 to 3.13 runs", 1 },
+	{ "no-interpreters", KEY_NO_INTERPRETERS, NULL, 0,
+	  "Do not record the functions of programs in Python", 1 },
+	{ "interpreters", KEY_INTERPRETERS, NULL, OPTION_HIDDEN, NULL, 1 },
 	{ "event", 'e', "EVENT[,EVENT]", 0,
 	  "Events to sample: cycles, cpu-clock, …, a tracepoint GROUP:NAME or a function uprobe:FILE:SYMBOL "
 	  "(default cycles, or cpu-clock if the machine has no cycle counter)",

@@ -11,7 +11,7 @@
 
 enum { SCRIPT_INSTRUCTION_BITS = 24 };
 
-#define SCRIPT_PATH "[script]" /* of the image */
+#define SCRIPT_PATH "[cpython]" /* of the image: the language, in brackets */
 #define SCRIPT_START (1ULL << 62)
 #define SCRIPT_END (1ULL << 63)
 #define SCRIPT_NUMBERS_MAX ((SCRIPT_END - SCRIPT_START) >> SCRIPT_INSTRUCTION_BITS)

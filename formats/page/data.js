@@ -1,9 +1,9 @@
 /* Reads the profile that html.c wrote into a page; the format is described there. */
 
-const FORMAT = 4; /* PAGE_FORMAT in html.c */
+const FORMAT = 5; /* PAGE_FORMAT in html.c */
 
 /** Kinds of functions: enum tree_function_kind. */
-const KIND = { USER: 0, KERNEL: 1, JIT: 2, CUT: 3, INLINED: 4 };
+const KIND = { USER: 0, KERNEL: 1, JIT: 2, CUT: 3, SCRIPT: 4, INLINED: 5 };
 
 class Numbers {
 	constructor(bytes, at) {

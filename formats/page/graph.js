@@ -31,6 +31,8 @@ function kindColor(kind, hue) {
 	switch (kind) {
 	case KIND.KERNEL:
 		return `hsl(28 85% ${light - 8}%)`;
+	case KIND.SCRIPT:
+		return `hsl(210 75% ${light}%)`;
 	case KIND.JIT:
 		return `hsl(110 55% ${light - 4}%)`;
 	case KIND.CUT:

@@ -10,6 +10,7 @@ function legendOf(profile, hasBase) {
 	const all = [
 		[KIND.USER, "functions, one colour per binary", [a, b, c].map(hue => kindColor(KIND.USER, hue))],
 		[KIND.INLINED, "inlined functions", [kindColor(KIND.INLINED, a)]],
+		[KIND.SCRIPT, "functions of scripts", [kindColor(KIND.SCRIPT)]],
 		[KIND.JIT, "JIT-compiled code", [kindColor(KIND.JIT)]],
 		[KIND.KERNEL, "kernel", [kindColor(KIND.KERNEL)]],
 		[KIND.CUT, "why a stack is incomplete", [kindColor(KIND.CUT)]],

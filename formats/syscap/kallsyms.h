@@ -3,7 +3,7 @@
 #pragma once
 
 #include "common/base/pair-map.h"
-#include "profile/names.h"
+#include "profile/names/names.h"
 
 /*
  * Makes a /proc/kallsyms of only the functions in `kernel`: (start, size) → name, with the module's

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "common/base/pair-map.h"
-#include "profile/names.h"
+#include "profile/names/names.h"
 
 enum {
 	SYSCAP_SYMBOLS_MAX = 1 << 18,	    /* addresses of living processes */

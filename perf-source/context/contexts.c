@@ -61,11 +61,27 @@ static void merge(struct context_hints *hints, const struct context_hints *newer
 	hints->may_have_runtime = may_have_runtime;
 }
 
+/* What is missing is said once, and only if there is an interpreter. */
+static void warn_of_runtimes(struct contexts *contexts, uint32_t pid)
+{
+	if (!contexts->has_warned)
+		stage_warn(contexts->stage,
+			   "functions in Python (as of process %" PRIu32 ") are not recorded: %s",
+			   pid, contexts->why_no_runtimes);
+	contexts->has_warned = true;
+}
+
 /* 0 or -ENOMEM. */
 static int add(struct contexts *contexts, struct context_job job)
 {
 	int r;
 
+	if (job.hints.may_have_runtime && contexts->why_no_runtimes) {
+		warn_of_runtimes(contexts, job.pid);
+		job.hints.may_have_runtime = false;
+		if (!job.hints.n)
+			return 0;
+	}
 	for (size_t i = 0; i < contexts->n_waiting; i++) {
 		if (contexts->waiting[i].pid != job.pid)
 			continue;

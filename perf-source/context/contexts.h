@@ -45,6 +45,8 @@ struct contexts {
 	struct pair_map runtimes; /* (upid, 0) → when its walk program was set; CLOCK_MONOTONIC */
 	struct pair_map read_at;  /* (upid, 0) → when it was last read; CLOCK_MONOTONIC */
 	uint64_t begin_at;	  /* no helper is started before it; CLOCK_MONOTONIC */
+	const char *why_no_runtimes; /* are read; NULL: they are */
+	bool has_warned;
 	size_t n_stuck;
 	uint64_t n_refused, n_runtimes_refused;
 };

@@ -109,6 +109,15 @@ static int finish(struct stage *stage, void *self, enum stage_stream_end end)
 	return take_profile(&recorder->profile, view);
 }
 
+/* As report does, without an interpreter's own functions that run a script's. */
+static int start(struct stage *stage, void *self, struct wire_hello *hello)
+{
+	struct recorder *recorder = self;
+
+	recorder->stacks.hides_interpreters = true;
+	return recorder_start(stage, self, hello);
+}
+
 int comparison_read(struct comparison *comparison, int side)
 {
 	static const struct stage_handler handlers[] = { RECORDER_HANDLERS(0), { 0 } };
@@ -118,7 +127,7 @@ int comparison_read(struct comparison *comparison, int side)
 		.self_size = sizeof(struct recorder),
 		.handlers = handlers,
 		.init = recorder_init,
-		.start = recorder_start,
+		.start = start,
 		.finish = finish,
 		.deinit = recorder_deinit,
 	};

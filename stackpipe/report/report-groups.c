@@ -147,19 +147,25 @@ int report_group(const struct report *report, enum report_group group, struct re
 	return 0;
 }
 
-/* Returns the innermost function of the program on the node's stack; 0: none. */
+/*
+ * Returns the innermost function of the program on the node's stack: of its script, else of any
+ * file but the C library's; 0: none.
+ */
 static uint32_t function_of_program(const struct report *report, uint32_t node)
 {
 	const struct tree *tree = &report->tree;
+	uint32_t found = 0;
 
 	for (; node; node = tree->nodes[node].parent) {
 		const struct tree_function *function = &tree->functions[tree->nodes[node].function];
 
-		if (function->kind != TREE_KERNEL && function->kind != TREE_CUT &&
-		    !profile_module_is_of_all(tree->profile, function->module))
+		if (function->kind == TREE_SCRIPT)
 			return function->name;
+		if (!found && function->kind != TREE_KERNEL && function->kind != TREE_CUT &&
+		    !profile_module_is_of_all(tree->profile, function->module))
+			found = function->name;
 	}
-	return 0;
+	return found;
 }
 
 static int compare_waits(const void *a, const void *b)

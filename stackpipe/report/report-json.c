@@ -9,8 +9,8 @@
 #include "stackpipe/report/report.h"
 
 static const char *const kinds[] = {
-	[TREE_USER] = "user", [TREE_KERNEL] = "kernel",	  [TREE_JIT] = "jit",
-	[TREE_CUT] = "cut",   [TREE_INLINED] = "inlined",
+	[TREE_USER] = "user", [TREE_KERNEL] = "kernel", [TREE_JIT] = "jit",
+	[TREE_CUT] = "cut",   [TREE_SCRIPT] = "script", [TREE_INLINED] = "inlined",
 };
 
 static void put_function(const struct report *report, uint32_t number, FILE *out)

@@ -11,6 +11,7 @@
 #include "common/base/cleanup.h"
 #include "common/base/clock.h"
 #include "common/stage/arguments.h"
+#include "profile/interpreter-frames.h"
 #include "stackpipe/commands.h"
 #include "stackpipe/input.h"
 #include "stackpipe/regex-option.h"
@@ -33,6 +34,7 @@ enum {
 	KEY_CALLEES,
 	KEY_MIN,
 	KEY_SHOW,
+	KEY_INTERPRETER,
 };
 
 enum { ROWS_DEFAULT = 25, COLUMNS_WIDTH = 58 };
@@ -40,6 +42,7 @@ enum { ROWS_DEFAULT = 25, COLUMNS_WIDTH = 58 };
 static struct report_options options = {
 	.n_rows = ROWS_DEFAULT,
 	.min_percent = 1,
+	.hides_interpreters = true,
 	.pid = -1,
 	.unit_name = "samples",
 };
@@ -134,6 +137,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_KERNEL:
 		options.shows_kernel = true;
 		return 0;
+	case KEY_INTERPRETER:
+		if (!interpreter_frames_parse(arg, &options.hides_interpreters))
+			stage_usage_error(
+				state, "--interpreter takes " INTERPRETER_WORDS ", not '%s'", arg);
+		return 0;
 	case KEY_JSON:
 		options.is_json = true;
 		return 0;
@@ -188,6 +196,9 @@ static const struct argp_option option_table[] = {
 	  0 },
 	{ "lines", KEY_LINES, NULL, 0, "Show each source line of a function separately", 0 },
 	{ "kernel", KEY_KERNEL, NULL, 0, "Also show the kernel functions of waits", 0 },
+	{ "interpreter", KEY_INTERPRETER, "WORD", 0,
+	  "Whether to hide or show an interpreter's own functions that run a script's (default hide)",
+	  0 },
 	{ "json", KEY_JSON, NULL, 0, "Print JSON", 0 },
 	{ "weights", KEY_WEIGHTS, NULL, 0,
 	  "Count events (the weights of samples) instead of samples", 0 },
@@ -378,6 +389,7 @@ static int start(struct stage *stage, void *self, struct wire_hello *hello)
 	struct recorder *recorder = self;
 
 	recorder->stacks.names.keeps_lines = options.detail == TREE_OF_LINES;
+	recorder->stacks.hides_interpreters = options.hides_interpreters;
 	return recorder_start(stage, self, hello);
 }
 

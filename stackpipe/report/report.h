@@ -38,8 +38,9 @@ struct report_options {
 	enum report_kind kind;
 	enum tree_detail detail;
 	bool is_json, is_shown;
-	bool shows_kernel; /* also the kernel's functions of a waiting thread */
-	size_t name_width; /* columns for a name; 0: standard output is no terminal */
+	bool hides_interpreters; /* see interpreter-frames.h */
+	bool shows_kernel;	 /* also the kernel's functions of a waiting thread */
+	size_t name_width;	 /* columns for a name; 0: standard output is no terminal */
 	size_t n_rows;
 	double min_percent; /* smallest branch of a call tree that is shown */
 	double from, to;    /* seconds since the start; to 0: until the end */

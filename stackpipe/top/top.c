@@ -12,6 +12,7 @@
 #include "common/base/clock.h"
 #include "common/file/output-file.h"
 #include "common/stage/arguments.h"
+#include "profile/interpreter-frames.h"
 #include "stackpipe/commands.h"
 #include "stackpipe/pipeline.h"
 #include "stackpipe/regex-option.h"
@@ -25,6 +26,7 @@ enum {
 	WINDOW_MAX_S = 60,
 	KEY_OFF_CPU = 0x200, /* option keys, distinct from curses' keys */
 	KEY_CGROUP,
+	KEY_INTERPRETER,
 	NODES_KEPT = 1 << 21, /* limit of the profile's tree before it is reset */
 	HELD_MAX = 4096,      /* bytes of held messages printed at the end */
 };
@@ -299,12 +301,15 @@ static int tick(struct stage *stage, void *self)
 }
 
 static const char *target = "this machine"; /* shown in the head */
+static bool hides_interpreters = true;
 
 static int start(struct stage *stage, void *self, struct wire_hello *hello)
 {
 	struct top *top = self;
-	int r = recorder_start(stage, &top->recorder, hello);
+	int r;
 
+	top->recorder.stacks.hides_interpreters = hides_interpreters;
+	r = recorder_start(stage, &top->recorder, hello);
 	if (r < 0)
 		return r;
 	top->recorder.profile.holds_still = true;
@@ -412,6 +417,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		regex_option_free(cgroups);
 		cgroups = regex_option_compile(arg, state);
 		return 0;
+	case KEY_INTERPRETER:
+		if (!interpreter_frames_parse(arg, &hides_interpreters))
+			stage_usage_error(
+				state, "--interpreter takes " INTERPRETER_WORDS ", not '%s'", arg);
+		return 0;
 	case ARGP_KEY_ARG:
 		target = arg;
 		if (pipeline_add_argument(&pipeline, "--") < 0)
@@ -445,6 +455,9 @@ static const struct argp_option options[] = {
 	{ "duration", 'd', "SECONDS", 0, "Stop after this many seconds (default: no limit)", 0 },
 	{ "off-cpu", KEY_OFF_CPU, "US", OPTION_ARG_OPTIONAL,
 	  "Also record waits of at least US microseconds (default 100); the key v changes the view",
+	  0 },
+	{ "interpreter", KEY_INTERPRETER, "WORD", 0,
+	  "Whether to hide or show an interpreter's own functions that run a script's (default hide)",
 	  0 },
 	{ "cgroup", KEY_CGROUP, "REGEX", 0,
 	  "Count only processes whose control groups (containers, systemd units) match", 0 },

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Writes seeds for the fuzz targets of interpreters, out of recorded streams, into their corpora:
 
-    tests/fuzz/make-script-seeds.py STREAM...    # perf-source --interpreters
+    tests/fuzz/make-script-seeds.py STREAM...    # of perf-source
 """
 import struct
 import sys

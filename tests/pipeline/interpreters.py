@@ -54,4 +54,4 @@ class InterpreterTest(pipeline.RecordingTest):
 
     def record(self, *command, options=("-e", "cpu-clock")):
         with self.stream.open("wb") as out:
-            self.run_well(self.source("--interpreters", *options, "--", *map(str, command)), stdout=out)
+            self.run_well(self.source(*options, "--", *map(str, command)), stdout=out)

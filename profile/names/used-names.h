@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "profile/names.h"
+#include "profile/names/names.h"
 
 struct used_names {
 	struct names *names; /* borrowed */

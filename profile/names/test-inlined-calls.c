@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "profile/inlined-calls.h"
+#include "profile/names/inlined-calls.h"
 
 enum {
 	IMAGE = 7,

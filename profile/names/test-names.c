@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "common/base/long-name.h"
-#include "profile/names.h"
+#include "profile/names/names.h"
 
 static struct names names;
 static struct identity identity;

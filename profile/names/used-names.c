@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "common/base/growing-list.h"
-#include "profile/used-names.h"
+#include "profile/names/used-names.h"
 
 int used_names_init(struct used_names *used, struct names *names)
 {

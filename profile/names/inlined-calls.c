@@ -4,7 +4,7 @@
 
 #include "common/base/growing-list.h"
 #include "common/base/hash-table.h"
-#include "profile/inlined-calls.h"
+#include "profile/names/inlined-calls.h"
 
 struct inlined_list {
 	UT_hash_handle hh;

@@ -10,8 +10,8 @@
 
 #include "common/base/pair-map.h"
 #include "common/stream/identity.h"
-#include "profile/inlined-calls.h"
-#include "profile/timed-places.h"
+#include "profile/names/inlined-calls.h"
+#include "profile/names/timed-places.h"
 
 enum {
 	NAMES_MAX = 1 << 22,  /* texts; all further ones are "[too many names]" */

@@ -14,7 +14,7 @@
 #include "common/base/hash.h"
 #include "common/base/long-name.h"
 #include "common/base/text.h"
-#include "profile/names.h"
+#include "profile/names/names.h"
 
 static unsigned hash_text(const char *text, size_t size)
 {
@@ -274,9 +274,13 @@ static int add_timed(struct names *names, const struct wire_symbol *symbol)
 	return r;
 }
 
-static struct named_place describe_place(struct names *names, const struct wire_symbol *symbol)
+/* The code of scripts is in one image, and each script is a module of it. */
+static struct named_place describe_place(struct names *names, const struct image *image,
+					 const struct wire_symbol *symbol)
 {
-	const struct wire_string *name = &symbol->name, *module = &symbol->module;
+	bool is_script = image && image->kind == WIRE_image_kind_SCRIPT;
+	const struct wire_string *name = &symbol->name;
+	const struct wire_string *module = is_script ? &symbol->file : &symbol->module;
 
 	struct named_place place = {
 		.start = symbol->start,
@@ -325,7 +329,7 @@ int names_add_symbol(struct names *names, const struct identity *identity,
 		return add_timed(names, symbol);
 	known = names_find_place(names, symbol->image, symbol->offset);
 	if (known)
-		return replace_place(known, describe_place(names, symbol));
+		return replace_place(known, describe_place(names, image, symbol));
 	r = take_place(names, &index);
 	if (r < 0)
 		return r;
@@ -338,7 +342,7 @@ int names_add_symbol(struct names *names, const struct identity *identity,
 	}
 	if (r < 0)
 		return r;
-	names->named_places[index] = describe_place(names, symbol);
+	names->named_places[index] = describe_place(names, image, symbol);
 	return 0;
 }
 

@@ -3,7 +3,7 @@
 
 #include "common/base/cleanup.h"
 #include "common/base/growing-list.h"
-#include "profile/timed-places.h"
+#include "profile/names/timed-places.h"
 
 void timed_places_init(struct timed_places *places)
 {

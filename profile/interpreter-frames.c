@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
+#include "profile/interpreter-frames.h"
+
+enum { INTERPRETERS_MAX = 4 /* files of interpreters in one stack */ };
+
+/* Functions that start a program or a thread: of the C libraries, and main() itself. */
+static const char *const starts[] = { "_start",	 "_start_c",	 "libc_start_main_stage2",
+				      "main",	 "start_thread", "clone",
+				      "__clone", "clone3",	 "__clone3",
+				      NULL };
+
+/* The same by how they begin: glibc has several, and those without a symbol have the file's name.
+ */
+static const char *const start_prefixes[] = { "__libc_start_", "[libc.so.", "[libc-",
+					      "[libpthread",   "[ld-",	    NULL };
+
+/* CPython's name for code that calls one function of a script (-X perf). */
+static const char trampoline[] = "py::";
+
+struct hiding {
+	const struct names *names;
+	const struct named_stack *stack;
+	uint32_t interpreters[INTERPRETERS_MAX]; /* numbers of their mappings */
+	size_t n_interpreters;
+	size_t end; /* frames of a stack, from the outermost to the last one of a script */
+};
+
+bool interpreter_frames_parse(const char *text, bool *ret_hides)
+{
+	*ret_hides = !strcmp(text, "hide");
+	return *ret_hides || !strcmp(text, "show");
+}
+
+static bool is_script(const struct hiding *hiding, size_t i)
+{
+	return hiding->stack->frames[i].flags & WIRE_frame_flags_SCRIPT;
+}
+
+static uint32_t mapping_of(const struct hiding *hiding, size_t i)
+{
+	const struct wire_frames *frames = &hiding->stack->record->frames;
+
+	return frames->data[frames->n - 1 - i].mapping;
+}
+
+static bool is_interpreter(const struct hiding *hiding, size_t i)
+{
+	for (size_t k = 0; k < hiding->n_interpreters; k++)
+		if (hiding->interpreters[k] == mapping_of(hiding, i))
+			return !is_script(hiding, i);
+	return false;
+}
+
+/* What calls a function of a script is an interpreter, as live-unwinder puts the two together. */
+static void find_interpreters(struct hiding *hiding)
+{
+	for (size_t i = 0; i + 1 < hiding->end; i++)
+		if (!is_script(hiding, i) && is_script(hiding, i + 1) &&
+		    !is_interpreter(hiding, i) && hiding->n_interpreters < INTERPRETERS_MAX)
+			hiding->interpreters[hiding->n_interpreters++] = mapping_of(hiding, i);
+}
+
+/* The name of a frame's function; of inlined calls, that which they are inlined into. */
+static const char *name_of(const struct hiding *hiding, size_t i)
+{
+	size_t n;
+
+	return names_text(hiding->names,
+			  *names_of_label(hiding->names, &hiding->stack->frames[i].label, &n));
+}
+
+static bool starts_a_program(const char *name)
+{
+	for (const char *const *start = starts; *start; start++)
+		if (!strcmp(name, *start))
+			return true;
+	for (const char *const *prefix = start_prefixes; *prefix; prefix++)
+		if (!strncmp(name, *prefix, strlen(*prefix)))
+			return true;
+	return false;
+}
+
+/* How many outermost frames only start the interpreter. A program that embeds one has others. */
+static size_t count_starts(const struct hiding *hiding)
+{
+	size_t n = 0;
+
+	while (!is_script(hiding, n) &&
+	       (is_interpreter(hiding, n) || starts_a_program(name_of(hiding, n))))
+		n++;
+	return is_script(hiding, n) ? n : 0;
+}
+
+static bool is_trampoline(const struct hiding *hiding, size_t i)
+{
+	return !strncmp(name_of(hiding, i), trampoline, strlen(trampoline));
+}
+
+static bool is_hidden(const struct hiding *hiding, size_t i)
+{
+	return i < hiding->end && !is_script(hiding, i) &&
+	       (is_interpreter(hiding, i) || is_trampoline(hiding, i));
+}
+
+size_t interpreter_frames_hide(const struct names *names, const struct named_stack *stack,
+			       struct named_frame *ret)
+{
+	struct hiding hiding = { .names = names, .stack = stack, .end = stack->record->frames.n };
+	size_t n = 0;
+
+	while (hiding.end && !is_script(&hiding, hiding.end - 1))
+		hiding.end--;
+	if (!hiding.end)
+		return 0;
+	find_interpreters(&hiding);
+	for (size_t i = count_starts(&hiding); i < stack->record->frames.n; i++)
+		if (!is_hidden(&hiding, i))
+			ret[n++] = stack->frames[i];
+	return n;
+}
