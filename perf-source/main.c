@@ -42,7 +42,7 @@ static const struct argp_option option_table[] = {
 	  0 },
 	{ "no-interpreters", KEY_NO_INTERPRETERS, NULL, 0,
 	  "Do not record the frames of programs in Python (default: with BPF, those of CPython 3.11 to "
-	  "3.13)",
+	  "3.15)",
 	  0 },
 	{ "interpreters", KEY_INTERPRETERS, NULL, OPTION_HIDDEN, NULL, 0 },
 	{ "duration", 'd', "SECONDS", 0,

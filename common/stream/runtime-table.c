@@ -26,6 +26,7 @@ static const struct field_name field_names[] = {
 	FIELD_NAME("frame.instruction", frame_instruction),
 	FIELD_NAME("frame.owner", frame_owner),
 	FIELD_NAME("frame.entry", frame_entry),
+	FIELD_NAME("frame.tags", frame_tags),
 	FIELD_NAME("cframe.frame", cframe_frame),
 	FIELD_NAME("cframe.previous", cframe_previous),
 	FIELD_NAME("code.filename", code_filename),

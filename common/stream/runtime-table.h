@@ -15,6 +15,7 @@ enum { RUNTIME_TABLE_MAX = 1 << 16 /* processes at one time; more are refused */
 /* Offsets in bytes in CPython's structures; -1: this version has no such field. */
 struct cpython_fields {
 	int64_t frame_code, frame_previous, frame_instruction, frame_owner, frame_entry;
+	int64_t frame_tags; /* bits of a pointer to code that are no address; -1: none are */
 	int64_t cframe_frame, cframe_previous;
 	int64_t code_filename, code_qualname, code_linetable, code_firstline, code_bytes;
 	int64_t code_size;			  /* of what is recorded of a code object itself */

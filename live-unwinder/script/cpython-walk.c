@@ -123,7 +123,8 @@ static enum script_outcome add_place(struct cpython_walk *walk, const struct wal
 				     const char *window)
 {
 	const struct cpython_fields *fields = walk->fields;
-	uint64_t address = read_word(window, fields->frame_code);
+	uint64_t tags = fields->frame_tags > 0 ? fields->frame_tags : 0;
+	uint64_t address = read_word(window, fields->frame_code) & ~tags;
 	uint64_t distance = read_word(window, fields->frame_instruction) -
 			    (address + fields->code_bytes - CODE_UNIT);
 	struct script_code_view code = { 0 };
@@ -170,6 +171,16 @@ static bool end_segment(struct cpython_walk *walk, uint64_t anchor)
 	return true;
 }
 
+/*
+ * Whether a frame that C has called is the outermost of the thread, below all activations: from
+ * 3.15 on the thread state has one, which runs nothing.
+ */
+static bool is_base(const struct cpython_walk *walk, size_t i, const char *window)
+{
+	return i && i + 1 == walk->lists[FRAMES].n && !walk->n_in_segment &&
+	       !read_word(window, walk->fields->frame_previous);
+}
+
 /* Takes one frame. SCRIPT_WHOLE, or what is wrong. */
 static enum script_outcome take_frame(struct cpython_walk *walk, size_t i)
 {
@@ -180,6 +191,8 @@ static enum script_outcome take_frame(struct cpython_walk *walk, size_t i)
 	uint8_t owner = window[fields->frame_owner];
 	enum script_outcome outcome;
 
+	if (owner == OWNED_BY_C && !has_entries && is_base(walk, i, window))
+		return SCRIPT_WHOLE;
 	if (!walk->segment_frame)
 		walk->segment_frame = element.address;
 	if (owner == OWNED_BY_C && !has_entries)

@@ -20,9 +20,11 @@ enum {
 	WALK_SEEN_SETS = 1 << 15, /* of objects of all processes that are known to be emitted, */
 	WALK_SEEN_WAYS = 4,	  /* so many each */
 	WALK_NEW_MAX = 64,	  /* objects that one sample emits; others wait for the next one */
-	/* Of a text's head, and of the text behind it, that can belong to an object's identity. */
+	/* Of a text's head, of the text behind it, and of the end of a longer one, for identities.
+	 */
 	WALK_HEAD_WORDS = WALK_HEAD_MAX / 8,
-	WALK_TEXT_WORDS = 6,
+	WALK_TEXT_WORDS = 32,
+	WALK_END_WORDS = 8,
 	WALK_TCB_SELF = 0x10, /* tcbhead_t begins with the thread pointer, and has it here again */
 	/* Where glibc keeps a thread's first keys: of each a sequence number and the value. */
 	WALK_KEYS = 0x310,
@@ -76,7 +78,7 @@ struct walk_memory {
 	struct sample_part part;
 	uint64_t identity;
 	char bytes[WALK_MEMORY_MAX + WALK_TEXT_MAX];
-	uint64_t head[WALK_HEAD_WORDS + WALK_TEXT_WORDS]; /* of a text */
+	uint64_t head[WALK_HEAD_WORDS], text[WALK_TEXT_WORDS + 1];
 };
 
 struct walk {
@@ -123,7 +125,8 @@ __noinline uint64_t walk_find_root(const struct walk_root *root, uint64_t thread
 	if (!root)
 		return 0;
 	at = root->base == WALK_BASE_ADDRESS ? root->start : 0;
-
+	if (root->base == WALK_BASE_THREAD)
+		at = thread + root->start;
 	if (root->base == WALK_BASE_THREAD_KEY)
 		at = walk_find_key(root, thread);
 	for (uint32_t i = 0; i < WALK_LOADS_MAX && i < root->n_loads && at; i++) {
@@ -165,32 +168,50 @@ static __always_inline uint64_t walk_mask(uint64_t is_set)
 	return -(is_set & 1);
 }
 
-/* The lowest bit that is set is the highest one of the first zero byte; 0: there is none. */
-static __always_inline uint64_t walk_find_zero(uint64_t word)
+/* How many bytes of text a head has behind it. */
+static __always_inline uint64_t walk_text_size(const struct walk_text *text,
+					       const struct walk_memory *memory)
 {
-	return (word - 0x0101010101010101ULL) & ~word & 0x8080808080808080ULL;
+	uint64_t length = memory->head[text->length % WALK_HEAD_WORDS], unit = 1;
+
+	if (text->unit)
+		unit = memory->head[text->unit % WALK_HEAD_WORDS] >> (text->unit_shift & 63) & 7;
+	return length < UINT32_MAX ? length * unit : UINT32_MAX;
 }
 
-/* Mixes in what a pointer of an object leads to: words of its head, and how its text begins. */
-static __always_inline uint64_t walk_mix_text(uint64_t hash, const struct walk_text *text,
-					      struct walk_memory *memory, uint64_t address)
+/* Mixes in `size` bytes of a text, up to all words of `memory->text`. */
+static __always_inline uint64_t walk_mix_bytes(uint64_t hash, struct walk_memory *memory,
+					       uint64_t address, uint64_t size)
 {
-	uint64_t n = text->skip / sizeof(uint64_t), goes_on = UINT64_MAX;
-
-	barrier_var(n);
-	if (!text->size || n > WALK_HEAD_WORDS)
+	barrier_var(size);
+	if (size > sizeof(memory->text) - 8)
 		return hash;
-	if (bpf_probe_read_user(memory->head, sizeof(memory->head), (const void *)address))
-		return hash; /* its end may be absent: then the object's own words must do */
+	memory->text[size / 8] = 0; /* behind the last byte */
+	if (bpf_probe_read_user(memory->text, size, (const void *)address))
+		return hash; /* absent: then the object's own words must do */
+	for (uint32_t i = 0; i < WALK_TEXT_WORDS && i * 8 < size; i++)
+		hash = walk_mix(hash, memory->text[i]);
+	return hash;
+}
+
+/* Mixes in what a pointer of an object leads to: words of its head, and the text behind it. */
+__noinline uint64_t walk_mix_text(uint64_t hash, const struct walk_text *text,
+				  struct walk_memory *memory, uint64_t address)
+{
+	uint64_t known, size, most = WALK_TEXT_WORDS * 8, end = WALK_END_WORDS * 8;
+
+	if (!text || !memory || !text->size ||
+	    bpf_probe_read_user(memory->head, sizeof(memory->head), (const void *)address))
+		return hash;
 	for (uint32_t i = 0; i < WALK_HEAD_WORDS; i++)
 		hash = walk_mix(hash, memory->head[i] & walk_mask(text->words >> i));
-	for (uint32_t i = 0; i < WALK_TEXT_WORDS; i++) {
-		uint64_t word = memory->head[n + i], zero = walk_find_zero(word);
-
-		/* Below the first zero byte, or all of the word. */
-		hash = walk_mix(hash, word & (((zero & -zero) >> 7) - 1) & goes_on);
-		goes_on &= walk_mask(!zero);
-	}
+	known = text->hash ? memory->head[text->hash % WALK_HEAD_WORDS] : UINT64_MAX;
+	if (!text->length || known != UINT64_MAX)
+		return walk_mix(hash, known);
+	size = walk_text_size(text, memory);
+	hash = walk_mix_bytes(hash, memory, address + text->skip, size < most ? size : most);
+	if (size > most)
+		hash = walk_mix_bytes(hash, memory, address + text->skip + size - end, end);
 	return hash;
 }
 
@@ -198,13 +219,18 @@ static __always_inline uint64_t walk_mix_text(uint64_t hash, const struct walk_t
 __noinline uint64_t walk_identity(const struct walk_object *object, struct walk_memory *memory)
 {
 	const uint64_t *words;
-	uint64_t hash = 1;
+	uint64_t hash = 1, unique;
 
 	if (!object || !memory)
 		return 0;
 	words = (const void *)memory->bytes;
 	for (uint32_t i = 0; i < WALK_OBJECT_MAX / 8; i++)
 		hash = walk_mix(hash, words[i] & walk_mask(object->words >> i));
+	unique = object->unique;
+	barrier_var(unique);
+	if (unique && unique <= WALK_OBJECT_MAX - sizeof(uint32_t) &&
+	    *(const uint32_t *)(memory->bytes + unique))
+		return hash | 1;
 	for (uint32_t i = 0; i < WALK_TEXTS_MAX; i++) {
 		uint64_t at = object->texts[i].pointer;
 

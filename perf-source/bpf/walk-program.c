@@ -10,7 +10,7 @@ static bool has_pointer(uint16_t at, uint16_t size)
 
 static bool is_root_valid(const struct walk_root *root)
 {
-	return root->base <= WALK_BASE_THREAD_KEY && root->n_loads <= WALK_LOADS_MAX;
+	return root->base < WALK_BASES_MAX && root->n_loads <= WALK_LOADS_MAX;
 }
 
 static bool is_list_valid(const struct walk_list *list)
@@ -35,8 +35,13 @@ bool walk_program_is_valid(const struct walk_program *program)
 	for (size_t i = 0; i < WALK_TEXTS_MAX; i++)
 		if (object->texts[i].size && (object->texts[i].size > WALK_TEXT_MAX ||
 					      object->texts[i].skip > WALK_HEAD_MAX ||
+					      object->texts[i].length >= WALK_HEAD_MAX / 8 ||
+					      object->texts[i].hash >= WALK_HEAD_MAX / 8 ||
+					      object->texts[i].unit >= WALK_HEAD_MAX / 8 ||
 					      !has_pointer(object->texts[i].pointer, object->size)))
 			return false;
+	if (object->unique && object->unique + sizeof(uint32_t) > object->size)
+		return false;
 	return object->size <= WALK_OBJECT_MAX && object->size % 8 == 0 &&
 	       has_pointer(object->pointer, program->lists[0].window);
 }

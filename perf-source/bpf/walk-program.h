@@ -28,6 +28,8 @@ enum walk_base {
 	WALK_BASE_ADDRESS,
 	/* A key of glibc's pthread_setspecific(3): `start` is where the process has its number. */
 	WALK_BASE_THREAD_KEY,
+	WALK_BASE_THREAD, /* `start` is a distance from the thread pointer */
+	WALK_BASES_MAX,
 };
 
 /* How to find the first element: `loads` are added to the pointers that are followed in turn. */
@@ -54,6 +56,11 @@ struct walk_text {
 	uint16_t size;	  /* bytes; 0: there is none */
 	uint16_t skip;	  /* bytes in front of what is text: its head */
 	uint16_t words;	  /* those of the head that never change, a bit each */
+	/* Words of the head; 0: it has none. */
+	uint8_t length;	    /* characters */
+	uint8_t hash;	    /* a hash of the whole text; all bits set: none yet */
+	uint8_t unit;	    /* how many bytes a character has, in three bits, */
+	uint8_t unit_shift; /* above so many others */
 };
 
 /* Of the elements of the first list. By what never changes of it, an object has an identity. */
@@ -62,6 +69,10 @@ struct walk_object {
 	uint32_t words;	  /* those of the object that never change, a bit each */
 	uint16_t pointer; /* where a window has its address */
 	uint16_t size;	  /* bytes; 0: there is none */
+	/* Where it has a number of 4 bytes that no other one ever has; if that is 0, texts count.
+	 */
+	uint16_t unique; /* 0: nowhere */
+	uint16_t reserved[3];
 	struct walk_text texts[WALK_TEXTS_MAX];
 };
 

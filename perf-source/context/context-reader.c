@@ -83,6 +83,16 @@ static int read_context(const struct context_hints *hints, struct context_answer
 	return r;
 }
 
+/* A known interpreter counts, else what is known of another one. */
+static void find_runtime(const struct loaded_image *loaded, uint64_t image, struct runtime *ret)
+{
+	struct runtime found = { .image = image };
+
+	found.state = cpython_find(loaded, &found);
+	if (found.state != RUNTIME_NONE)
+		*ret = found;
+}
+
 /* Looks into a file, which image->fd gives over. */
 static void look_into(const struct context_image *image, const struct context_hints *hints,
 		      struct context_answer *answer)
@@ -100,9 +110,8 @@ static void look_into(const struct context_image *image, const struct context_hi
 		    tls_variable_find(&elf, loaded.bias, MEMORY_FD, "otel_thread_ctx_v1",
 				      &answer->place))
 			answer->place = (struct context_place){ 0 };
-		if (hints->may_have_runtime && !answer->runtime.kind[0] &&
-		    cpython_find(&loaded, &answer->runtime))
-			answer->runtime.image = image->image;
+		if (hints->may_have_runtime && answer->runtime.state != RUNTIME_KNOWN)
+			find_runtime(&loaded, image->image, &answer->runtime);
 	}
 	elf_image_close(&elf);
 }

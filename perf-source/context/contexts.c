@@ -366,6 +366,33 @@ static struct wire_string text_of(const char *text, size_t size)
 	return (struct wire_string){ text, strnlen(text, size) };
 }
 
+static const char *why_unknown(enum runtime_state state)
+{
+	switch (state) {
+	case RUNTIME_OTHER_VERSION:
+		return "is not known (3.11 to 3.15 are)";
+	case RUNTIME_WITHOUT_GIL:
+		return "without the GIL is not known";
+	default:
+		return "is built in another way than those that are known";
+	}
+}
+
+/* Says once of each file, and of a few in all, that its functions are not recorded. */
+static void warn_of_unknown(struct contexts *contexts, uint32_t pid, const struct runtime *runtime)
+{
+	for (size_t i = 0; i < contexts->n_unknown; i++)
+		if (contexts->unknown[i] == runtime->image)
+			return;
+	if (contexts->n_unknown == CONTEXTS_UNKNOWN_MAX)
+		return;
+	contexts->unknown[contexts->n_unknown++] = runtime->image;
+	stage_warn(contexts->stage,
+		   "functions in Python of process %" PRIu32 " are not recorded: CPython %.*s %s",
+		   pid, (int)sizeof(runtime->version),
+		   *runtime->version ? runtime->version : "< 3.11", why_unknown(runtime->state));
+}
+
 /* Emits a runtime before any sample can refer to it, and sets its walk program. 0 or -errno. */
 static int take_runtime(struct contexts *contexts, const struct context_job *job, uint64_t time)
 {
@@ -380,7 +407,9 @@ static int take_runtime(struct contexts *contexts, const struct context_job *job
 	};
 	int r;
 
-	if (!out.kind.size || pair_map_find(&contexts->runtimes, job->upid, 0) ||
+	if (runtime->state != RUNTIME_NONE && runtime->state != RUNTIME_KNOWN)
+		warn_of_unknown(contexts, job->pid, runtime);
+	if (runtime->state != RUNTIME_KNOWN || pair_map_find(&contexts->runtimes, job->upid, 0) ||
 	    !walk_program_is_valid(&runtime->walk))
 		return 0;
 	r = processes_add_scripts(contexts->processes, time);

@@ -16,6 +16,7 @@
 
 enum {
 	CONTEXTS_HELPERS_MAX = 4,
+	CONTEXTS_UNKNOWN_MAX = 8,    /* files of interpreters that a warning names */
 	CONTEXTS_STUCK_MAX = 8,	     /* helpers that cannot be ended: then no more are started */
 	CONTEXTS_WAITING_MAX = 8192, /* processes whose context is to be read */
 	CONTEXTS_TAKEN_MAX = 64,     /* reports of the program that are taken at one time */
@@ -47,6 +48,8 @@ struct contexts {
 	uint64_t begin_at;	  /* no helper is started before it; CLOCK_MONOTONIC */
 	const char *why_no_runtimes; /* are read; NULL: they are */
 	bool has_warned;
+	uint64_t unknown[CONTEXTS_UNKNOWN_MAX]; /* images of interpreters with a warning */
+	size_t n_unknown;
 	size_t n_stuck;
 	uint64_t n_refused, n_runtimes_refused;
 };

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Where CPython has the frames of a thread. The layouts are those of its headers
- * (Include/internal/pycore_frame.h, pycore_runtime.h, cpython/code.h and pystate.h of 3.11, 3.12
- * and 3.13), which do not change within a minor version. Builds may differ, so the key of the
- * thread states counts only if the function that reads it refers to it.
+ * Where CPython has the frames of a thread: the walk program is made of its layout, and of where
+ * the function that reads it finds the state of a thread. Builds may differ, so the key of the
+ * thread states counts only if that function refers to it.
  */
 #include <gelf.h>
 #include <inttypes.h>
@@ -11,15 +10,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "perf-source/context/cpython-layout.h"
 #include "perf-source/context/runtime.h"
 
 enum {
 	CODE_READ_MAX = 128, /* bytes of a function that are looked at */
-	PYTHON_3 = 3,
 	FRAMES_MAX = 512,
 	CFRAMES_MAX = 64,
-	CODE_WINDOW = 200, /* of a code object: its fixed part */
-	FRAME_WINDOW = 72,
 	CFRAME_WINDOW = 24,
 	QUALNAME_READ = 304, /* of a string: its head and 255 characters */
 	FILENAME_READ = 304,
@@ -27,113 +24,15 @@ enum {
 	BYTES_HEAD = 32,
 };
 
-enum { NONE = -1 };
-
-/* Offsets in bytes; NONE: this version has no such field. */
-struct cpython_layout {
-	uint8_t minor;
-	int key;		 /* Py_tss_t in _PyRuntime, of thread states */
-	int current, current_id; /* thread state that has the GIL in _PyRuntime; its thread's id */
-	int cframe, current_frame; /* in a thread state (or its cframe) */
-	int cframe_frame, cframe_previous;
-	int frame_code, frame_previous, frame_instruction, frame_owner;
-	int frame_entry; /* whether C has called the frame */
-	int code_filename, code_qualname, code_linetable, code_firstline, code_bytes;
-	int code_framesize;		      /* words of its frames */
-	int code_stacksize, code_nlocalsplus; /* which are these and the head's, before 3.12 */
-	int text;			      /* in a string: behind its head */
-};
-
-static const struct cpython_layout layouts[] = {
-	{
-		.minor = 11,
-		.key = 592,
-		.current = 576,
-		.current_id = 152,
-		.cframe = 56,
-		.current_frame = NONE,
-		.cframe_frame = 8,
-		.cframe_previous = 16,
-		.frame_code = 32,
-		.frame_previous = 48,
-		.frame_instruction = 56,
-		.frame_owner = 69,
-		.frame_entry = 68,
-		.code_filename = 112,
-		.code_qualname = 128,
-		.code_linetable = 136,
-		.code_firstline = 72,
-		.code_bytes = 184,
-		.code_framesize = NONE,
-		.code_stacksize = 68,
-		.code_nlocalsplus = 76,
-		.text = 48,
-	},
-	{
-		.minor = 12,
-		.key = 1544,
-		.current = NONE,
-		.current_id = NONE,
-		.cframe = 56,
-		.current_frame = NONE,
-		.cframe_frame = 0,
-		.cframe_previous = 8,
-		.frame_code = 0,
-		.frame_previous = 8,
-		.frame_instruction = 56,
-		.frame_owner = 70,
-		.frame_entry = NONE,
-		.code_filename = 112,
-		.code_qualname = 128,
-		.code_linetable = 136,
-		.code_firstline = 68,
-		.code_bytes = 192,
-		.code_framesize = 76,
-		.code_stacksize = 64,
-		.code_nlocalsplus = 72,
-		.text = 40,
-	},
-	{
-		.minor = 13,
-		.key = 2160,
-		.current = NONE,
-		.current_id = NONE,
-		.cframe = NONE,
-		.current_frame = 72,
-		.cframe_frame = NONE,
-		.cframe_previous = NONE,
-		.frame_code = 0,
-		.frame_previous = 8,
-		.frame_instruction = 56,
-		.frame_owner = 70,
-		.frame_entry = NONE,
-		.code_filename = 112,
-		.code_qualname = 128,
-		.code_linetable = 136,
-		.code_firstline = 68,
-		.code_bytes = 200,
-		.code_framesize = 76,
-		.code_stacksize = 64,
-		.code_nlocalsplus = 72,
-		.text = 40,
-	},
-};
-
 /* The words of a code object that its creation sets: its type, sizes, constants, names, texts. */
 #define CODE_WORDS 0x3ffbeU
 
-/* The same of the head of a string or of bytes: its type, size and hash. */
-#define TEXT_WORDS 0xeU
-
-static const struct cpython_layout *find_layout(uint32_t version)
-{
-	if (version >> 24 != PYTHON_3)
-		return NULL;
-	for (size_t i = 0; i < sizeof(layouts) / sizeof(*layouts); i++)
-		if (layouts[i].minor == (version >> 16 & 0xff))
-			return &layouts[i];
-	return NULL;
-}
+/*
+ * The head of a string or of bytes (PyASCIIObject, PyBytesObject): its type and size never change,
+ * nor does its hash if it has one. A string says how many bytes a character has.
+ */
+#define TEXT_WORDS 0x6U
+enum { TEXT_LENGTH = 2, TEXT_HASH = 3, TEXT_STATE = 4, TEXT_KIND_SHIFT = 2 };
 
 static bool find_in_table(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, const char *name,
 			  GElf_Sym *ret)
@@ -172,14 +71,16 @@ static bool read_memory(const struct loaded_image *image, uint64_t address, void
 }
 
 /*
- * Whether the code of a function has an operand that leads to `place` in _PyRuntime: as a distance
- * from the instruction's end, or, behind the address of _PyRuntime from the GOT, as its offset.
+ * Whether the code of a function has an operand that leads to `place` in _PyRuntime: as an address,
+ * as a distance from the instruction's end, or, behind the address of _PyRuntime from the GOT, as
+ * its offset.
  */
 static bool refers_to(const struct loaded_image *image, const GElf_Sym *function,
 		      const GElf_Sym *runtime, int place)
 {
 	uint8_t code[CODE_READ_MAX];
 	size_t size = function->st_size < sizeof(code) ? function->st_size : sizeof(code);
+	uint64_t at = runtime->st_value + place;
 
 	if (!read_memory(image, function->st_value, code, size))
 		return false;
@@ -188,8 +89,8 @@ static bool refers_to(const struct loaded_image *image, const GElf_Sym *function
 		int32_t operand;
 
 		memcpy(&operand, code + i, sizeof(operand));
-		if (operand == place || end + operand == runtime->st_value + place ||
-		    end + operand == runtime->st_value + place + sizeof(int32_t))
+		if (operand == place || (uint32_t)operand == at || end + operand == at ||
+		    end + operand == at + sizeof(int32_t))
 			return true;
 	}
 	return false;
@@ -209,13 +110,66 @@ static struct walk_root root_by_key(const struct cpython_layout *layout, uint64_
 /* The root by the state that has the GIL, if it is that of the thread. */
 static struct walk_root root_by_current(const struct cpython_layout *layout, uint64_t runtime)
 {
-	if (layout->current < 0)
+	if (layout->current == CPYTHON_NONE)
 		return (struct walk_root){ .base = WALK_BASE_NONE };
 	return (struct walk_root){
 		.base = WALK_BASE_ADDRESS,
 		.start = runtime + layout->current,
 		.self = layout->current_id,
 	};
+}
+
+/*
+ * The distance from the thread pointer to the state that a function returns, which some versions
+ * have in a variable of the thread: `mov %fs:OFFSET,%rax`, or with the offset from the GOT (the
+ * initial-exec model of the ELF handling for thread-local storage). False: it does something else.
+ */
+static bool find_thread_variable(const struct loaded_image *image, const GElf_Sym *function,
+				 int64_t *ret)
+{
+	static const uint8_t entry[] = { 0xf3, 0x0f, 0x1e, 0xfa }; /* endbr64 */
+	static const uint8_t by_offset[] = { 0x64, 0x48, 0x8b, 0x04, 0x25 };
+	static const uint8_t from_got[] = { 0x48, 0x8b, 0x05 };
+	static const uint8_t by_rax[] = { 0x64, 0x48, 0x8b, 0x00 };
+	uint8_t code[sizeof(entry) + 16];
+	size_t at;
+	int32_t operand;
+
+	if (!read_memory(image, function->st_value, code, sizeof(code)))
+		return false;
+	at = memcmp(code, entry, sizeof(entry)) ? 0 : sizeof(entry);
+	if (!memcmp(code + at, by_offset, sizeof(by_offset))) {
+		memcpy(&operand, code + at + sizeof(by_offset), sizeof(operand));
+		*ret = operand;
+		return true;
+	}
+	if (memcmp(code + at, from_got, sizeof(from_got)) != 0)
+		return false;
+	memcpy(&operand, code + at + sizeof(from_got), sizeof(operand));
+	at += sizeof(from_got) + sizeof(operand);
+	return !memcmp(code + at, by_rax, sizeof(by_rax)) &&
+	       read_memory(image, function->st_value + at + operand, ret, sizeof(*ret));
+}
+
+/* How a thread's state is found, with the code of the function that does so. False: not known. */
+static bool find_roots(const struct loaded_image *image, const struct cpython_layout *layout,
+		       const GElf_Sym *runtime, struct walk_root roots[WALK_ROOTS_MAX])
+{
+	uint64_t address = image->bias + runtime->st_value;
+	GElf_Sym function;
+	int64_t offset;
+
+	if (!find_symbol(image, "PyGILState_GetThisThreadState", &function))
+		return false;
+	if (layout->key != CPYTHON_NONE) {
+		roots[0] = root_by_current(layout, address);
+		roots[1] = root_by_key(layout, address);
+		return refers_to(image, &function, runtime, layout->key);
+	}
+	if (!find_thread_variable(image, &function, &offset))
+		return false;
+	roots[0] = (struct walk_root){ .base = WALK_BASE_THREAD, .start = offset, .self = -1 };
+	return true;
 }
 
 static void add_load(struct walk_list *list, int offset)
@@ -225,26 +179,46 @@ static void add_load(struct walk_list *list, int offset)
 			list->roots[i].loads[list->roots[i].n_loads++] = offset;
 }
 
-static struct walk_list make_list(const struct cpython_layout *layout, uint64_t runtime,
-				  uint16_t window, uint16_t next, uint16_t limit)
+static struct walk_list make_list(const struct walk_root roots[WALK_ROOTS_MAX], uint16_t window,
+				  uint16_t next, uint16_t limit)
 {
 	return (struct walk_list){
-		.roots = { root_by_current(layout, runtime), root_by_key(layout, runtime) },
+		.roots = { roots[0], roots[1] },
 		.window = window,
 		.next = next,
 		.limit = limit,
 	};
 }
 
-static void make_walk(const struct cpython_layout *layout, uint64_t runtime,
-		      struct walk_program *ret)
+/* Up to whole words, as windows are. */
+static uint16_t whole_words(int size)
+{
+	return (size + 7) & ~7;
+}
+
+static struct walk_text string_at(int pointer, uint16_t size, int head)
+{
+	return (struct walk_text){
+		.pointer = pointer,
+		.size = size,
+		.skip = head,
+		.words = TEXT_WORDS,
+		.length = TEXT_LENGTH,
+		.hash = TEXT_HASH,
+		.unit = TEXT_STATE,
+		.unit_shift = TEXT_KIND_SHIFT,
+	};
+}
+
+static void make_walk(const struct cpython_layout *layout,
+		      const struct walk_root roots[WALK_ROOTS_MAX], struct walk_program *ret)
 {
 	struct walk_list *frames = &ret->lists[0], *cframes = &ret->lists[1];
 
-	*frames = make_list(layout, runtime, FRAME_WINDOW, layout->frame_previous, FRAMES_MAX);
-	if (layout->cframe >= 0) {
-		*cframes = make_list(layout, runtime, CFRAME_WINDOW, layout->cframe_previous,
-				     CFRAMES_MAX);
+	*frames = make_list(roots, whole_words(layout->frame_size), layout->frame_previous,
+			    FRAMES_MAX);
+	if (layout->cframe != CPYTHON_NONE) {
+		*cframes = make_list(roots, CFRAME_WINDOW, layout->cframe_previous, CFRAMES_MAX);
 		add_load(cframes, layout->cframe);
 		add_load(cframes, 0);
 		add_load(frames, layout->cframe);
@@ -254,57 +228,85 @@ static void make_walk(const struct cpython_layout *layout, uint64_t runtime,
 	}
 	add_load(frames, 0);
 	ret->object = (struct walk_object){
-		.pointer_mask = UINT64_MAX,
+		.pointer_mask = ~(uint64_t)layout->frame_tags,
 		.words = CODE_WORDS,
 		.pointer = layout->frame_code,
-		.size = CODE_WINDOW,
+		.size = whole_words(layout->code_bytes),
+		.unique = layout->code_version == CPYTHON_NONE ? 0 : layout->code_version,
 		.texts = {
-			{ layout->code_qualname, QUALNAME_READ, layout->text, TEXT_WORDS },
-			{ layout->code_filename, FILENAME_READ, layout->text, TEXT_WORDS },
-			{ layout->code_linetable, LINETABLE_READ, BYTES_HEAD, TEXT_WORDS },
+			string_at(layout->code_qualname, QUALNAME_READ, layout->text),
+			string_at(layout->code_filename, FILENAME_READ, layout->text),
+			{ layout->code_linetable, LINETABLE_READ, BYTES_HEAD, TEXT_WORDS,
+			  .length = TEXT_LENGTH, .hash = TEXT_HASH },
 		},
 	};
 }
 
-static void describe(const struct cpython_layout *layout, uint32_t version, uint64_t type,
-		     struct runtime *ret)
+static void describe(const struct cpython_layout *layout, uint64_t type, struct runtime *ret)
 {
 	strcpy(ret->kind, "cpython");
-	snprintf(ret->version, sizeof(ret->version), "%u.%u.%u", version >> 24,
-		 version >> 16 & 0xff, version >> 8 & 0xff);
 	snprintf(
 		ret->layout, sizeof(ret->layout),
 		"frame.code=%d frame.previous=%d frame.instruction=%d frame.owner=%d frame.entry=%d "
-		"cframe.frame=%d cframe.previous=%d code.filename=%d code.qualname=%d "
+		"frame.tags=%d cframe.frame=%d cframe.previous=%d code.filename=%d code.qualname=%d "
 		"code.linetable=%d code.firstline=%d code.bytes=%d code.size=%d "
 		"code.framesize=%d code.stacksize=%d code.nlocalsplus=%d frame.size=%d "
 		"code.type=%" PRIu64 " text=%d bytes=%d",
 		layout->frame_code, layout->frame_previous, layout->frame_instruction,
-		layout->frame_owner, layout->frame_entry, layout->cframe_frame,
+		layout->frame_owner, layout->frame_entry, layout->frame_tags, layout->cframe_frame,
 		layout->cframe_previous, layout->code_filename, layout->code_qualname,
-		layout->code_linetable, layout->code_firstline, layout->code_bytes, CODE_WINDOW,
-		layout->code_framesize, layout->code_stacksize, layout->code_nlocalsplus,
-		FRAME_WINDOW, type, layout->text, BYTES_HEAD);
+		layout->code_linetable, layout->code_firstline, layout->code_bytes,
+		whole_words(layout->code_bytes), layout->code_framesize, layout->code_stacksize,
+		layout->code_nlocalsplus, layout->frame_size, type, layout->text, BYTES_HEAD);
 }
 
-bool cpython_find(const struct loaded_image *image, struct runtime *ret)
+/* The layout of a version as this process has it. */
+static enum runtime_state find_layout(const struct loaded_image *image, const GElf_Sym *runtime,
+				      uint32_t version, struct cpython_layout *ret)
 {
+	const struct cpython_layout *known = cpython_layout_find(version);
+	uint64_t table[CPYTHON_OFFSETS_SIZE / sizeof(uint64_t)];
+
+	if (!known)
+		return RUNTIME_OTHER_VERSION;
+	*ret = *known;
+	if (!read_memory(image, runtime->st_value, table, sizeof(table)))
+		return RUNTIME_OTHER_BUILD;
+	switch (cpython_layout_take(ret, version, table)) {
+	case CPYTHON_OFFSETS_OK:
+		return RUNTIME_KNOWN;
+	case CPYTHON_WITHOUT_GIL:
+		return RUNTIME_WITHOUT_GIL;
+	default:
+		return RUNTIME_OTHER_BUILD;
+	}
+}
+
+enum runtime_state cpython_find(const struct loaded_image *image, struct runtime *ret)
+{
+	struct walk_root roots[WALK_ROOTS_MAX] = { 0 };
 	GElf_Sym runtime, type, symbol;
-	const struct cpython_layout *layout;
+	struct cpython_layout layout;
+	enum runtime_state state;
 	uint32_t version;
 
 	if (!find_symbol(image, "_PyRuntime", &runtime) ||
-	    !find_symbol(image, "PyCode_Type", &type) ||
-	    !find_symbol(image, "Py_Version", &symbol) ||
+	    !find_symbol(image, "PyCode_Type", &type))
+		return RUNTIME_NONE;
+	/* Exported since 3.11. */
+	if (!find_symbol(image, "Py_Version", &symbol) ||
 	    !read_memory(image, symbol.st_value, &version, sizeof(version)))
-		return false;
-	layout = find_layout(version);
-	if (!layout || !find_symbol(image, "PyGILState_GetThisThreadState", &symbol) ||
-	    !refers_to(image, &symbol, &runtime, layout->key))
-		return false;
-	make_walk(layout, image->bias + runtime.st_value, &ret->walk);
-	describe(layout, version, image->bias + type.st_value, ret);
-	return true;
+		return RUNTIME_OTHER_VERSION;
+	snprintf(ret->version, sizeof(ret->version), "%u.%u.%u", version >> 24,
+		 version >> 16 & 0xff, version >> 8 & 0xff);
+	state = find_layout(image, &runtime, version, &layout);
+	if (state != RUNTIME_KNOWN)
+		return state;
+	if (!find_roots(image, &layout, &runtime, roots))
+		return RUNTIME_OTHER_BUILD;
+	make_walk(&layout, roots, &ret->walk);
+	describe(&layout, image->bias + type.st_value, ret);
+	return RUNTIME_KNOWN;
 }
 
 bool runtime_may_be_in(const char *path)

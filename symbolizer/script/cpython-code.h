@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Code objects of CPython 3.11 to 3.13, as memory records have them: names, and the line of each
+ * Code objects of CPython 3.11 to 3.15, as memory records have them: names, and the line of each
  * instruction (Objects/locations.md of CPython's sources). All of it is the target's.
  */
 #pragma once

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Records programs of the CPythons that are here; names of their functions tell who called them."""
+import functools
 import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pipeline
@@ -10,20 +13,41 @@ import reading
 PROGRAMS = Path(__file__).resolve().parent.parent / "programs"
 CHAINS, GENERATED = PROGRAMS / "chains.py", PROGRAMS / "generated.py"
 FAKE = pipeline.BUILD / "tests" / "pipeline" / "python-fake"
-KNOWN = (3, 11), (3, 12), (3, 13)
+KNOWN = "3.11", "3.12", "3.13", "3.14", "3.15"
+FROM_DEBIAN = "3.14", "3.15"  # of its newest suite, as Debian 12 and 13 have none
+FETCH_PROGRAM = Path(__file__).resolve().parent.parent / "fetch-program"
 LINK = re.compile(r"f(\d+)_of_f(\d+)$")
 
 
+def find(version):
+    """The path of a version that is installed; None: it is not."""
+    for place in [*os.environ["PATH"].split(":"), "/usr/bin", *map(str, Path.home().glob(f".pyenv/versions/{version}*/bin"))]:
+        path = Path(place) / f"python{version}"
+        if path.is_file() and "shims" not in place:
+            return str(path.resolve())
+    return None
+
+
+def fetch(version):
+    """A program that runs the version of Debian's newest suite, with its own libraries; None: it cannot be had."""
+    root = pipeline.BUILD / "tests" / f"debian-python{version}"
+    done = subprocess.run([FETCH_PROGRAM, root, "sid", f"python{version}"], capture_output=True, text=True, check=False)
+    if done.returncode:
+        print(f"CPython {version} could not be fetched: {done.stderr.strip()}", file=sys.stderr)
+        return None
+    program = root / f"run-python{version}"
+    text = f'#!/bin/sh\nPYTHONHOME="{root}/usr" exec "{root}/run" python{version} "$@"\n'
+    if not program.exists() or program.read_text() != text:
+        program.write_text(text)
+        program.chmod(0o755)
+    return str(program)
+
+
+@functools.lru_cache
 def interpreters():
-    """A path of each known version that is here."""
-    found = {}
-    places = [*os.environ["PATH"].split(":"), "/usr/bin", *sorted(map(str, Path.home().glob(".pyenv/versions/*/bin")))]
-    for place in places:
-        for minor in (minor for _, minor in KNOWN):
-            path = Path(place) / f"python3.{minor}"
-            if minor not in found and path.exists() and "shims" not in place:
-                found[minor] = str(path.resolve())
-    return list(found.values())
+    """What runs each known version that is here or can be fetched."""
+    found = [find(version) or (version in FROM_DEBIAN and fetch(version)) for version in KNOWN]
+    return [program for program in found if program]
 
 
 def is_true(names):
@@ -49,7 +73,7 @@ class InterpreterTest(pipeline.RecordingTest):
     def any_interpreter(self):
         found = interpreters()
         if not found:
-            self.skipTest("no CPython 3.11 to 3.13 is here")
+            self.skipTest("no CPython 3.11 to 3.15 is here")
         return found[0]
 
     def record(self, *command, options=("-e", "cpu-clock")):

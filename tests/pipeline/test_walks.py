@@ -102,10 +102,10 @@ class Walks(InterpreterTest):
         self.assertGreater(len(before), 10)
         self.assertEqual(before, after)
 
-    def test_without_the_option_there_are_none(self):
+    def test_there_are_none_if_they_are_not_wanted(self):
         python = (interpreters() or [sys.executable])[0]
         with self.stream.open("wb") as out:
-            self.run_well(self.source("-e", "cpu-clock", "--", python, str(CHAINS), "0.3"), stdout=out)
+            self.run_well(self.source("-e", "cpu-clock", "--no-interpreters", "--", python, str(CHAINS), "0.3"), stdout=out)
         self.assertEqual({names for _, names in walks.Reader(self.stream.read_bytes()).samples}, {None})
 
     def test_lists_that_no_interpreter_has(self):

@@ -145,5 +145,6 @@ class Reader:
         return [code.name if code else None for code in codes]
 
     def code_of(self, process, element):
-        address = word(element.window, self.runtimes[process]["frame.code"])
+        layout = self.runtimes[process]
+        address = word(element.window, layout["frame.code"]) & ~layout["frame.tags"]
         return self.codes.get((process, address, element.identity))

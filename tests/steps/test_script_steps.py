@@ -25,7 +25,7 @@ class ScriptSteps(pipeline.RecordingTest):
     def test_every_instruction_has_a_true_chain_or_none(self):
         found = interpreters()
         if not found:
-            self.skipTest("no CPython 3.11 to 3.13 is here")
+            self.skipTest("no CPython 3.11 to 3.15 is here")
         for python in found:
             with self.subTest(python):
                 stacks = self.step(python, STEPS).stacks

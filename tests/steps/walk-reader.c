@@ -50,7 +50,7 @@ static bool look_into(const struct proc_mapping *map, int memory, struct runtime
 	if (elf_image_address(&elf, map->offset, &address)) {
 		loaded.elf = &elf;
 		loaded.bias = map->start - address;
-		is_found = cpython_find(&loaded, ret);
+		is_found = cpython_find(&loaded, ret) == RUNTIME_KNOWN;
 	}
 	elf_image_close(&elf);
 	return is_found;
@@ -99,6 +99,8 @@ static uint64_t find_root(const struct walk_reader *reader, const struct walk_ro
 	uint64_t at = root->base == WALK_BASE_ADDRESS ? root->start : 0;
 	uint32_t key, flag = 1;
 
+	if (root->base == WALK_BASE_THREAD)
+		at = thread + root->start;
 	if (root->base == WALK_BASE_THREAD_KEY) {
 		if (root->flag &&
 		    !read_memory(reader, root->start + root->flag, &flag, sizeof(flag)))

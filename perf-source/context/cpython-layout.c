@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
+#include "perf-source/bpf/walk-program.h"
+#include "perf-source/context/cpython-layout.h"
+
+enum {
+	PYTHON_3 = 3,
+	FIRST_WITH_TABLE = 13,
+	THREAD_STATE_MAX = 1024, /* bytes of it that may be followed */
+	COOKIE = 0,		 /* words of the table, */
+	VERSION,
+	FREE_THREADED,
+	OFFSETS, /* from here on offsets, whose order each minor version has */
+};
+
+static const struct cpython_layout layouts[] = {
+	{
+		.minor = 11,
+		.key = 592,
+		.current = 576,
+		.current_id = 152,
+		.cframe = 56,
+		.current_frame = CPYTHON_NONE,
+		.cframe_frame = 8,
+		.cframe_previous = 16,
+		.frame_code = 32,
+		.frame_previous = 48,
+		.frame_instruction = 56,
+		.frame_owner = 69,
+		.frame_entry = 68,
+		.frame_size = 72,
+		.code_filename = 112,
+		.code_qualname = 128,
+		.code_linetable = 136,
+		.code_firstline = 72,
+		.code_bytes = 184,
+		.code_version = CPYTHON_NONE,
+		.code_framesize = CPYTHON_NONE,
+		.code_stacksize = 68,
+		.code_nlocalsplus = 76,
+		.text = 48,
+	},
+	{
+		.minor = 12,
+		.key = 1544,
+		.current = CPYTHON_NONE,
+		.current_id = CPYTHON_NONE,
+		.cframe = 56,
+		.current_frame = CPYTHON_NONE,
+		.cframe_frame = 0,
+		.cframe_previous = 8,
+		.frame_code = 0,
+		.frame_previous = 8,
+		.frame_instruction = 56,
+		.frame_owner = 70,
+		.frame_entry = CPYTHON_NONE,
+		.frame_size = 72,
+		.code_filename = 112,
+		.code_qualname = 128,
+		.code_linetable = 136,
+		.code_firstline = 68,
+		.code_bytes = 192,
+		.code_version = 92,
+		.code_framesize = 76,
+		.code_stacksize = 64,
+		.code_nlocalsplus = 72,
+		.text = 40,
+	},
+/* From 3.13 on: what differs is the place of the thread states, and pointers with tags. */
+#define LAYOUT_WITH_TABLE(version, key_at, owner, size, tags, code)                                \
+	{                                                                                          \
+		.minor = version, .key = key_at, .current = CPYTHON_NONE,                          \
+		.current_id = CPYTHON_NONE, .cframe = CPYTHON_NONE, .current_frame = 72,           \
+		.cframe_frame = CPYTHON_NONE, .cframe_previous = CPYTHON_NONE, .frame_code = 0,    \
+		.frame_previous = 8, .frame_instruction = 56, .frame_owner = owner,                \
+		.frame_entry = CPYTHON_NONE, .frame_size = size, .frame_tags = tags,               \
+		.code_filename = 112, .code_qualname = 128, .code_linetable = 136,                 \
+		.code_firstline = 68, .code_bytes = code, .code_framesize = 76,                    \
+		.code_version = 92, .code_stacksize = 64, .code_nlocalsplus = 72, .text = 40,      \
+	}
+	LAYOUT_WITH_TABLE(13, 2160, 70, 72, 0, 200),
+	LAYOUT_WITH_TABLE(14, 2336, 74, 80, 3, 208),
+	LAYOUT_WITH_TABLE(15, CPYTHON_NONE, 74, 80, 3, 208),
+};
+
+const struct cpython_layout *cpython_layout_find(uint32_t version)
+{
+	if (version >> 24 != PYTHON_3)
+		return NULL;
+	for (size_t i = 0; i < sizeof(layouts) / sizeof(*layouts); i++)
+		if (layouts[i].minor == (version >> 16 & 0xff))
+			return &layouts[i];
+	return NULL;
+}
+
+/* Where the table of a minor version has each offset: a number of words. */
+struct offset_places {
+	uint8_t minor;
+	uint8_t current_frame;
+	uint8_t frame_previous, frame_code, frame_instruction, frame_size, frame_owner;
+	uint8_t code_filename, code_qualname, code_linetable, code_firstline, code_bytes;
+};
+
+static const struct offset_places places[] = {
+	{ 13, 23, 29, 30, 31, 32, 33, 35, 37, 38, 39, 43 },
+	{ 14, 26, 32, 33, 34, 35, 36, 40, 42, 43, 44, 48 },
+	{ 15, 26, 40, 41, 42, 43, 44, 48, 50, 51, 52, 56 },
+};
+
+static const struct offset_places *find_places(uint8_t minor)
+{
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
+		if (places[i].minor == minor)
+			return &places[i];
+	return NULL;
+}
+
+/* Takes an offset of `size` bytes in a structure of at most `max`. False: it is outside. */
+static bool take(const uint64_t *table, uint8_t place, size_t size, size_t max, int *ret)
+{
+	if (place < OFFSETS || place >= CPYTHON_OFFSETS_SIZE / sizeof(*table) ||
+	    table[place] > max - size)
+		return false;
+	*ret = table[place];
+	return true;
+}
+
+static bool take_frame(struct cpython_layout *layout, const struct offset_places *of,
+		       const uint64_t *table)
+{
+	size_t pointer = sizeof(uint64_t);
+
+	return take(table, of->frame_size, 0, WALK_WINDOW_MAX, &layout->frame_size) &&
+	       take(table, of->frame_previous, pointer, WALK_WINDOW_MAX, &layout->frame_previous) &&
+	       take(table, of->frame_code, pointer, WALK_WINDOW_MAX, &layout->frame_code) &&
+	       take(table, of->frame_instruction, pointer, WALK_WINDOW_MAX,
+		    &layout->frame_instruction) &&
+	       take(table, of->frame_owner, 1, WALK_WINDOW_MAX, &layout->frame_owner);
+}
+
+static bool take_code(struct cpython_layout *layout, const struct offset_places *of,
+		      const uint64_t *table)
+{
+	size_t pointer = sizeof(uint64_t);
+
+	return take(table, of->code_filename, pointer, WALK_OBJECT_MAX, &layout->code_filename) &&
+	       take(table, of->code_qualname, pointer, WALK_OBJECT_MAX, &layout->code_qualname) &&
+	       take(table, of->code_linetable, pointer, WALK_OBJECT_MAX, &layout->code_linetable) &&
+	       take(table, of->code_firstline, sizeof(uint32_t), WALK_OBJECT_MAX,
+		    &layout->code_firstline) &&
+	       take(table, of->code_bytes, 0, WALK_OBJECT_MAX, &layout->code_bytes);
+}
+
+enum cpython_offsets_result cpython_layout_take(struct cpython_layout *layout, uint32_t version,
+						const uint64_t *table)
+{
+	const struct offset_places *of = find_places(layout->minor);
+
+	if (layout->minor < FIRST_WITH_TABLE)
+		return CPYTHON_OFFSETS_OK;
+	if (!of || memcmp(&table[COOKIE], "xdebugpy", sizeof(*table)) != 0 ||
+	    table[VERSION] != version)
+		return CPYTHON_OFFSETS_OTHER;
+	if (table[FREE_THREADED])
+		return CPYTHON_WITHOUT_GIL;
+	return take(table, of->current_frame, sizeof(uint64_t), THREAD_STATE_MAX,
+		    &layout->current_frame) &&
+			       take_frame(layout, of, table) && take_code(layout, of, table)
+		       ? CPYTHON_OFFSETS_OK
+		       : CPYTHON_OFFSETS_OTHER;
+}
