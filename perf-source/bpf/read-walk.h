@@ -23,6 +23,7 @@ enum {
 	/* Of a text's head, of the text behind it, and of the end of a longer one, for identities.
 	 */
 	WALK_HEAD_WORDS = WALK_HEAD_MAX / 8,
+	WALK_NEAR_WORDS = 14, /* of a text that is read with its head */
 	WALK_TEXT_WORDS = 32,
 	WALK_END_WORDS = 8,
 	WALK_TCB_SELF = 0x10, /* tcbhead_t begins with the thread pointer, and has it here again */
@@ -78,7 +79,7 @@ struct walk_memory {
 	struct sample_part part;
 	uint64_t identity;
 	char bytes[WALK_MEMORY_MAX + WALK_TEXT_MAX];
-	uint64_t head[WALK_HEAD_WORDS], text[WALK_TEXT_WORDS + 1];
+	uint64_t head[WALK_HEAD_WORDS + WALK_NEAR_WORDS + 1], text[WALK_TEXT_WORDS + 1];
 };
 
 struct walk {
@@ -179,58 +180,84 @@ static __always_inline uint64_t walk_text_size(const struct walk_text *text,
 	return length < UINT32_MAX ? length * unit : UINT32_MAX;
 }
 
+/* Mixes in the `size` bytes in `words`, of which it clears the word in which they end. */
+static __always_inline uint64_t walk_mix_words(uint64_t hash, uint64_t *words, uint64_t size)
+{
+	words[size / 8] &= (1ULL << (size % 8 * 8)) - 1;
+	for (uint32_t i = 0; i < WALK_TEXT_WORDS && i * 8 < size; i++)
+		hash = walk_mix(hash, words[i]);
+	return hash;
+}
+
 /* Mixes in `size` bytes of a text, up to all words of `memory->text`. */
 static __always_inline uint64_t walk_mix_bytes(uint64_t hash, struct walk_memory *memory,
 					       uint64_t address, uint64_t size)
 {
 	barrier_var(size);
-	if (size > sizeof(memory->text) - 8)
-		return hash;
-	memory->text[size / 8] = 0; /* behind the last byte */
-	if (bpf_probe_read_user(memory->text, size, (const void *)address))
+	if (size > WALK_TEXT_WORDS * 8 ||
+	    bpf_probe_read_user(memory->text, size, (const void *)address))
 		return hash; /* absent: then the object's own words must do */
-	for (uint32_t i = 0; i < WALK_TEXT_WORDS && i * 8 < size; i++)
-		hash = walk_mix(hash, memory->text[i]);
-	return hash;
+	return walk_mix_words(hash, memory->text, size);
+}
+
+/* Reads a head, and what fits behind it. Returns how many bytes in all; 0: it is absent. */
+static __always_inline uint64_t walk_read_head(struct walk_memory *memory, uint64_t address)
+{
+	if (!bpf_probe_read_user(memory->head, sizeof(memory->head) - 8, (const void *)address))
+		return sizeof(memory->head) - 8;
+	if (!bpf_probe_read_user(memory->head, WALK_HEAD_MAX, (const void *)address))
+		return WALK_HEAD_MAX;
+	return 0;
 }
 
 /* Mixes in what a pointer of an object leads to: words of its head, and the text behind it. */
 __noinline uint64_t walk_mix_text(uint64_t hash, const struct walk_text *text,
 				  struct walk_memory *memory, uint64_t address)
 {
-	uint64_t known, size, most = WALK_TEXT_WORDS * 8, end = WALK_END_WORDS * 8;
+	uint64_t known, size, n_read, skip, most = WALK_TEXT_WORDS * 8, end = WALK_END_WORDS * 8;
 
-	if (!text || !memory || !text->size ||
-	    bpf_probe_read_user(memory->head, sizeof(memory->head), (const void *)address))
+	if (!text || !memory || !text->size)
 		return hash;
-	for (uint32_t i = 0; i < WALK_HEAD_WORDS; i++)
+	skip = text->skip;
+	n_read = walk_read_head(memory, address);
+	barrier_var(skip);
+	if (!n_read || skip > WALK_HEAD_MAX)
+		return hash;
+	for (uint32_t i = 0; i < WALK_HEAD_WORDS && text->words >> i; i++)
 		hash = walk_mix(hash, memory->head[i] & walk_mask(text->words >> i));
 	known = text->hash ? memory->head[text->hash % WALK_HEAD_WORDS] : UINT64_MAX;
 	if (!text->length || known != UINT64_MAX)
 		return walk_mix(hash, known);
 	size = walk_text_size(text, memory);
-	hash = walk_mix_bytes(hash, memory, address + text->skip, size < most ? size : most);
+	barrier_var(size);
+	if (size <= WALK_NEAR_WORDS * 8 && skip + size <= n_read)
+		return walk_mix_words(hash, memory->head + skip / 8, size);
+	hash = walk_mix_bytes(hash, memory, address + skip, size < most ? size : most);
 	if (size > most)
-		hash = walk_mix_bytes(hash, memory, address + text->skip + size - end, end);
+		hash = walk_mix_bytes(hash, memory, address + skip + size - end, end);
 	return hash;
 }
 
-/* The identity of an object by its own words and those of its texts; it is never 0. */
-__noinline uint64_t walk_identity(const struct walk_object *object, struct walk_memory *memory)
+/* The identity of an object by its own words and those of its texts; 0: it cannot be read. */
+__noinline uint64_t walk_identity(const struct walk_object *object, struct walk_memory *memory,
+				  uint64_t address)
 {
 	const uint64_t *words;
-	uint64_t hash = 1, unique;
+	uint64_t hash = 1, size, type_at;
 
 	if (!object || !memory)
 		return 0;
+	size = object->size;
+	type_at = object->type_at;
+	barrier_var(size);
+	barrier_var(type_at);
+	if (size > WALK_OBJECT_MAX || type_at > WALK_OBJECT_MAX - 8 ||
+	    bpf_probe_read_user(memory->bytes, size, (const void *)address) ||
+	    (object->type && *(const uint64_t *)(memory->bytes + type_at) != object->type))
+		return 0;
 	words = (const void *)memory->bytes;
-	for (uint32_t i = 0; i < WALK_OBJECT_MAX / 8; i++)
+	for (uint32_t i = 0; i < WALK_OBJECT_MAX / 8 && object->words >> i; i++)
 		hash = walk_mix(hash, words[i] & walk_mask(object->words >> i));
-	unique = object->unique;
-	barrier_var(unique);
-	if (unique && unique <= WALK_OBJECT_MAX - sizeof(uint32_t) &&
-	    *(const uint32_t *)(memory->bytes + unique))
-		return hash | 1;
 	for (uint32_t i = 0; i < WALK_TEXTS_MAX; i++) {
 		uint64_t at = object->texts[i].pointer;
 
@@ -243,14 +270,36 @@ __noinline uint64_t walk_identity(const struct walk_object *object, struct walk_
 	return hash | 1;
 }
 
-/* Reads the texts of an object behind it. Returns the bytes of all. */
-__noinline uint64_t walk_read_texts(const struct walk_object *object, struct walk_memory *memory)
+/* The identity of an object by a part that has a number of its own; 0: it has none. */
+static __always_inline uint64_t walk_brief_identity(const struct walk_object *object,
+						    struct walk_memory *memory, uint64_t address)
+{
+	uint64_t size = object->part_size, at = object->unique, hash = 2;
+
+	barrier_var(size);
+	barrier_var(at);
+	if (!size || size > WALK_HEAD_MAX || at > WALK_HEAD_MAX - sizeof(uint32_t) ||
+	    bpf_probe_read_user(memory->head, size, (const void *)(address + object->part)) ||
+	    !*(const uint32_t *)((const char *)memory->head + at))
+		return 0;
+	for (uint32_t i = 0; i < WALK_HEAD_WORDS && i * 8 < size; i++)
+		hash = walk_mix(hash, memory->head[i]);
+	return hash | 1;
+}
+
+/* Reads an object, and its texts behind it. Returns the bytes of all; 0: it cannot be read. */
+__noinline uint64_t walk_read_all(const struct walk_object *object, struct walk_memory *memory,
+				  uint64_t address)
 {
 	uint64_t used;
 
 	if (!object || !memory)
 		return 0;
 	used = object->size;
+	barrier_var(used);
+	if (used > WALK_OBJECT_MAX ||
+	    bpf_probe_read_user(memory->bytes, used, (const void *)address))
+		return 0;
 	for (uint32_t i = 0; i < WALK_TEXTS_MAX; i++) {
 		uint64_t at = object->texts[i].pointer, size = object->texts[i].size, n;
 
@@ -322,7 +371,7 @@ static __always_inline void walk_note_object(struct walk *walk, struct walk_seen
 	if (state->n_new < WALK_NEW_MAX &&
 	    state->n_emitted + read_record_size(sizeof(identity) + WALK_MEMORY_MAX) <= state->room)
 		r = walk_emit(walk, parts, address, identity,
-			      walk_read_texts(&walk->program->object, walk->memory));
+			      walk_read_all(&walk->program->object, walk->memory, address));
 	if (r == 0)
 		walk_add(seen, item);
 	state->n_left += r != 0;
@@ -334,14 +383,16 @@ static __always_inline uint64_t walk_read_object(struct walk *walk, void *all_se
 						 uint64_t address)
 {
 	const struct walk_object *object = &walk->program->object;
-	uint64_t size = object->size, identity, place;
+	uint64_t identity, place;
 	uint32_t key;
 
-	barrier_var(size);
-	if (size > WALK_OBJECT_MAX || !address ||
-	    bpf_probe_read_user(walk->memory->bytes, size, (const void *)address))
+	if (!address)
 		return 0;
-	identity = walk_identity(object, walk->memory);
+	identity = walk_brief_identity(object, walk->memory, address);
+	if (!identity)
+		identity = walk_identity(object, walk->memory, address);
+	if (!identity)
+		return 0;
 	place = walk_mix(walk_mix(walk->program->incarnation, walk->pid), address);
 	key = place % WALK_SEEN_SETS;
 	walk_note_object(walk, bpf_map_lookup_elem(all_seen, &key), walk_mix(place, identity) | 1,

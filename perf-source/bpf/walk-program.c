@@ -40,7 +40,11 @@ bool walk_program_is_valid(const struct walk_program *program)
 					      object->texts[i].unit >= WALK_HEAD_MAX / 8 ||
 					      !has_pointer(object->texts[i].pointer, object->size)))
 			return false;
-	if (object->unique && object->unique + sizeof(uint32_t) > object->size)
+	if (object->type && !has_pointer(object->type_at, object->size))
+		return false;
+	if (object->part_size &&
+	    (object->part_size > WALK_HEAD_MAX || object->part + object->part_size > object->size ||
+	     object->unique + sizeof(uint32_t) > object->part_size))
 		return false;
 	return object->size <= WALK_OBJECT_MAX && object->size % 8 == 0 &&
 	       has_pointer(object->pointer, program->lists[0].window);

@@ -69,10 +69,15 @@ struct walk_object {
 	uint32_t words;	  /* those of the object that never change, a bit each */
 	uint16_t pointer; /* where a window has its address */
 	uint16_t size;	  /* bytes; 0: there is none */
-	/* Where it has a number of 4 bytes that no other one ever has; if that is 0, texts count.
+	/*
+	 * A part of it with a number of 4 bytes that no other object ever has. The part is the
+	 * identity, unless the number is 0: then all words and texts are.
 	 */
-	uint16_t unique; /* 0: nowhere */
-	uint16_t reserved[3];
+	uint16_t part;
+	uint16_t part_size; /* bytes; 0: there is no such number */
+	uint16_t unique;    /* where the number is in the part */
+	uint16_t type_at;   /* where it has its type; another one's has no identity */
+	uint64_t type;	    /* 0: all count */
 	struct walk_text texts[WALK_TEXTS_MAX];
 };
 

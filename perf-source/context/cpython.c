@@ -22,6 +22,8 @@ enum {
 	FILENAME_READ = 304,
 	LINETABLE_READ = 1536,
 	BYTES_HEAD = 32,
+	OBJECT_TYPE = 8,   /* PyObject.ob_type */
+	VERSION_PART = 32, /* sizes and the first line of code, and its version at the end */
 };
 
 /* The words of a code object that its creation sets: its type, sizes, constants, names, texts. */
@@ -210,7 +212,7 @@ static struct walk_text string_at(int pointer, uint16_t size, int head)
 	};
 }
 
-static void make_walk(const struct cpython_layout *layout,
+static void make_walk(const struct cpython_layout *layout, uint64_t type,
 		      const struct walk_root roots[WALK_ROOTS_MAX], struct walk_program *ret)
 {
 	struct walk_list *frames = &ret->lists[0], *cframes = &ret->lists[1];
@@ -232,7 +234,8 @@ static void make_walk(const struct cpython_layout *layout,
 		.words = CODE_WORDS,
 		.pointer = layout->frame_code,
 		.size = whole_words(layout->code_bytes),
-		.unique = layout->code_version == CPYTHON_NONE ? 0 : layout->code_version,
+		.type_at = OBJECT_TYPE,
+		.type = type,
 		.texts = {
 			string_at(layout->code_qualname, QUALNAME_READ, layout->text),
 			string_at(layout->code_filename, FILENAME_READ, layout->text),
@@ -240,6 +243,11 @@ static void make_walk(const struct cpython_layout *layout,
 			  .length = TEXT_LENGTH, .hash = TEXT_HASH },
 		},
 	};
+	if (layout->code_version == CPYTHON_NONE)
+		return;
+	ret->object.part = layout->code_version + sizeof(uint32_t) - VERSION_PART;
+	ret->object.part_size = VERSION_PART;
+	ret->object.unique = VERSION_PART - sizeof(uint32_t);
 }
 
 static void describe(const struct cpython_layout *layout, uint64_t type, struct runtime *ret)
@@ -304,7 +312,7 @@ enum runtime_state cpython_find(const struct loaded_image *image, struct runtime
 		return state;
 	if (!find_roots(image, &layout, &runtime, roots))
 		return RUNTIME_OTHER_BUILD;
-	make_walk(&layout, roots, &ret->walk);
+	make_walk(&layout, image->bias + type.st_value, roots, &ret->walk);
 	describe(&layout, image->bias + type.st_value, ret);
 	return RUNTIME_KNOWN;
 }

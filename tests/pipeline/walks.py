@@ -141,7 +141,7 @@ class Reader:
         if 0 not in sample.lists:
             return None
         codes = self.codes_of(sample)
-        self.n_unknown += codes.count(None)
+        self.n_unknown += sum(code is None and element.identity != 0 for code, element in zip(codes, sample.lists[0].elements))
         return [code.name if code else None for code in codes]
 
     def code_of(self, process, element):
