@@ -11,7 +11,7 @@ from interpreters import CHAINS, FAKE, GENERATED, InterpreterTest, interpreters,
 
 LINES = {text.strip(): number for number, text in enumerate(CHAINS.read_text().splitlines(), 1)}
 INLINED = "_[i]"  # what the loop has inlined at that place
-CALLERS = "call", "call_from_c", "generate", "rest"
+CALLERS = "call", "call_from_c", "generate", "delegate", "wait_for", "get", "substitute", "handle", "rest"
 
 
 class Scripts(InterpreterTest):
@@ -45,6 +45,19 @@ class Scripts(InterpreterTest):
                 for frames in chains:
                     self.assertTrue(is_true([frame.name for frame in frames]), frames)
                     self.check_lines(frames)
+
+    def test_threads_and_code_without_the_lock(self):
+        """A thread that has released the lock still has frames, and is no other thread."""
+        self.any_interpreter()
+        for python in interpreters():
+            for how in "thread", "digest":
+                with self.subTest(python, how=how):
+                    self.record(python, CHAINS, "1", how)
+                    chains = self.chains(self.unwind())
+                    self.assertGreater(len(chains), 300)
+                    self.assertTrue(all(is_true([frame.name for frame in frames]) for frames in chains))
+                    outcomes = self.outcomes()
+                    self.assertGreater(outcomes["whole"], 0.95 * (sum(outcomes.values()) - outcomes.get("no-frames", 0)), outcomes)
 
     def test_each_runs_in_the_loop_of_the_interpreter(self):
         """The next frame of C outside of a segment is the loop, and the one inside is no loop without a segment."""

@@ -2,21 +2,29 @@
 """
 Functions whose names tell their callers, for a recorder of CPython's frames:
 
-    chains.py SECONDS [wait|fork|stop|exec PROGRAM...]
+    chains.py SECONDS [wait|fork|stop WAY|thread|digest|exec PROGRAM...]
 
-f3_of_f1 is called by f1_of_f0 alone, directly, from C (sorted, map), as a generator, or as a method.
+f3_of_f1 is called by f1_of_f0 alone: directly, from C (sorted, re), as a generator or a coroutine, as an attribute,
+while an exception is handled. With `stop` f0 alone calls others, in one of these ways. With `digest` C code without the global lock takes most of the time.
 """
+import hashlib
 import os
+import re
 import signal
 import sys
+import threading
 import time
 
 functions = 31
 rounds = 400
+first_way = 0
+large = b""
 
 
 def spin():
     total = 0
+    if large:
+        hashlib.sha256(large).digest()
     for i in range(rounds):
         total += i * i
     return total
@@ -34,6 +42,50 @@ def generate(callee):
     def generator():
         yield callee()
     return sum(1 for _ in generator())
+
+
+def delegate(callee):
+    def inner():
+        yield callee()
+
+    def generator():
+        yield from inner()
+    return sum(1 for _ in generator())
+
+
+def wait_for(callee):
+    async def inner():
+        return callee()
+
+    async def outer():
+        return await inner()
+    try:
+        outer().send(None)
+    except StopIteration:
+        pass
+
+
+class Attributes:
+    def __init__(self, callee):
+        self.callee = callee
+
+    def __getattr__(self, name):
+        return self.callee()
+
+
+def get(callee):
+    return Attributes(callee).absent
+
+
+def substitute(callee):
+    return re.sub("a", lambda _: callee() or "", "a")
+
+
+def handle(callee):
+    try:
+        raise ValueError
+    except ValueError:
+        return callee()
 
 
 def rest(callee):
@@ -54,23 +106,35 @@ def function(number, callees, how):
 
 def tree(number=0, is_waiting=False):
     children = [child for child in (2 * number + 1, 2 * number + 2) if child < functions]
-    ways = [rest] if is_waiting else [call, call_from_c, generate]
-    return function(number, [tree(child, is_waiting) for child in children], ways[number % len(ways)])
+    ways = [rest] if is_waiting else [call, call_from_c, generate, delegate, wait_for, get, substitute, handle]
+    return function(number, [tree(child, is_waiting) for child in children], ways[(first_way + number) % len(ways)])
+
+
+def run(root, until):
+    while time.monotonic() < until:
+        root()
 
 
 def main():
     seconds, what = float(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else ""
     if what == "stop":  # for single steps, most of which are to be in calls
-        global functions, rounds
-        functions, rounds = 7, 0
+        global functions, rounds, first_way
+        functions, rounds, first_way = 2, 0, int(sys.argv[3])
     root = tree(is_waiting=what == "wait")
+    if what == "digest":
+        global large
+        large = bytes(1 << 20)
     child = os.fork() if what == "fork" else 0
-    if what == "stop":
-        root()
-        os.kill(os.getpid(), signal.SIGSTOP)
     until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        root()
+    threads = [threading.Thread(target=run, args=(root, until)) for _ in range(2 if what == "thread" else 0)]
+    for thread in threads:
+        thread.start()
+    if what == "stop":
+        run(root, time.monotonic() + 0.1)
+        os.kill(os.getpid(), signal.SIGSTOP)
+    run(root, until)
+    for thread in threads:
+        thread.join()
     if child:
         os.waitpid(child, 0)
     if what == "exec":

@@ -10,16 +10,19 @@ import scripts  # noqa: E402
 from interpreters import CHAINS, interpreters, is_true  # noqa: E402
 
 SINGLE_STEP = pipeline.BUILD / "tests" / "steps" / "single-step"
-STEPS = 60000  # more than once through a small tree of functions
-WAYS = {"call", "call_from_c.<locals>.<lambda>", "generate.<locals>.generator", *(f"f{i}_of_f{(i - 1) // 2}" for i in range(1, 7))}
+STEPS = 12000  # through two functions
+WAYS = ["call", "call_from_c.<locals>.<lambda>", "generate.<locals>.generator", "delegate.<locals>.inner",
+        "wait_for.<locals>.outer", "Attributes.__getattr__", "substitute.<locals>.<lambda>", "handle"]
+FUNCTIONS = {"f0", "f1_of_f0"}
 WHOLE_MIN = 0.98
 pipeline.PATIENCE_S = 300  # a step is two switches between processes
 
 
 class ScriptSteps(pipeline.RecordingTest):
-    def step(self, python, n):
+    def step(self, python, n, way):
         return scripts.Stacks(self.run_well(
-            [SINGLE_STEP, "-q", "--interpreter", "-t", self.directory / "truth", "-m", str(n), "--", python, CHAINS, "1000", "stop"],
+            [SINGLE_STEP, "-q", "--interpreter", "-t", self.directory / "truth", "-m", str(n), "--", python, CHAINS, "1000", "stop",
+             str(way)],
             self.stage("live-unwinder", "-q"), self.stage("symbolizer", "-q"))[-1].output)
 
     def test_every_instruction_has_a_true_chain_or_none(self):
@@ -27,15 +30,19 @@ class ScriptSteps(pipeline.RecordingTest):
         if not found:
             self.skipTest("no CPython 3.11 to 3.15 is here")
         for python in found:
-            with self.subTest(python):
-                stacks = self.step(python, STEPS).stacks
-                chains = [[frame.name for frame in frames if frame.is_script] for frames in stacks]
-                outcomes = self.stats("live-unwinder")["script-frames"]
-                self.assertEqual(len(stacks), STEPS)
-                self.assertGreater(outcomes["whole"], WHOLE_MIN * STEPS, outcomes)
-                self.assertLessEqual(WAYS, {name for names in chains for name in names})
-                for names in chains:
-                    self.assertTrue(not names or (names[-1] == "<module>" and is_true(names)), names)
+            for way, name in enumerate(WAYS):
+                with self.subTest(python, way=way):
+                    self.check(python, way, name)
+
+    def check(self, python, way, name):
+        stacks = self.step(python, STEPS, way).stacks
+        chains = [[frame.name for frame in frames if frame.is_script] for frames in stacks]
+        outcomes = self.stats("live-unwinder")["script-frames"]
+        self.assertEqual(len(stacks), STEPS)
+        self.assertGreater(outcomes["whole"], WHOLE_MIN * STEPS, outcomes)
+        self.assertLessEqual({name} | FUNCTIONS, {each for chain in chains for each in chain})
+        for chain in chains:
+            self.assertTrue(not chain or (chain[-1] == "<module>" and is_true(chain)), chain)
 
 
 if __name__ == "__main__":
