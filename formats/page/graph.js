@@ -32,7 +32,7 @@ function kindColor(kind, hue) {
 	case KIND.KERNEL:
 		return `hsl(28 85% ${light - 8}%)`;
 	case KIND.SCRIPT:
-		return `hsl(210 75% ${light}%)`;
+		return `hsl(205 90% ${light - 12}%)`;
 	case KIND.JIT:
 		return `hsl(110 55% ${light - 4}%)`;
 	case KIND.CUT:
