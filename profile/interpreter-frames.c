@@ -3,7 +3,9 @@
 
 #include "profile/interpreter-frames.h"
 
-enum { INTERPRETERS_MAX = 4 /* files of interpreters in one stack */ };
+enum {
+	INTERPRETERS_MAX = 4 /* in one stack: files of interpreters, and functions of their loops */
+};
 
 /* Functions that start a program or a thread: of the C libraries, and main() itself. */
 static const char *const starts[] = { "_start",	 "_start_c",	 "libc_start_main_stage2",
@@ -23,7 +25,8 @@ struct hiding {
 	const struct names *names;
 	const struct named_stack *stack;
 	uint32_t interpreters[INTERPRETERS_MAX]; /* numbers of their mappings */
-	size_t n_interpreters;
+	uint32_t loops[INTERPRETERS_MAX];	 /* names of what calls functions of a script */
+	size_t n_interpreters, n_loops;
 	size_t end; /* frames of a stack, from the outermost to the last one of a script */
 };
 
@@ -53,26 +56,44 @@ static bool is_interpreter(const struct hiding *hiding, size_t i)
 	return false;
 }
 
-/* What calls a function of a script is an interpreter, as live-unwinder puts the two together. */
-static void find_interpreters(struct hiding *hiding)
-{
-	for (size_t i = 0; i + 1 < hiding->end; i++)
-		if (!is_script(hiding, i) && is_script(hiding, i + 1) &&
-		    !is_interpreter(hiding, i) && hiding->n_interpreters < INTERPRETERS_MAX)
-			hiding->interpreters[hiding->n_interpreters++] = mapping_of(hiding, i);
-}
-
 /* The name of a frame's function; of inlined calls, that which they are inlined into. */
-static const char *name_of(const struct hiding *hiding, size_t i)
+static uint32_t name_of(const struct hiding *hiding, size_t i)
 {
 	size_t n;
 
-	return names_text(hiding->names,
-			  *names_of_label(hiding->names, &hiding->stack->frames[i].label, &n));
+	return *names_of_label(hiding->names, &hiding->stack->frames[i].label, &n);
 }
 
-static bool starts_a_program(const char *name)
+static bool is_loop(const struct hiding *hiding, size_t i)
 {
+	for (size_t k = 0; k < hiding->n_loops; k++)
+		if (hiding->loops[k] == name_of(hiding, i))
+			return true;
+	return false;
+}
+
+/* Whether a frame calls a function of a script: live-unwinder puts the two together. */
+static bool runs_script(const struct hiding *hiding, size_t i)
+{
+	return !is_script(hiding, i) && i + 1 < hiding->end && is_script(hiding, i + 1);
+}
+
+static void find_interpreters(struct hiding *hiding)
+{
+	for (size_t i = 0; i < hiding->end; i++) {
+		if (!runs_script(hiding, i))
+			continue;
+		if (!is_interpreter(hiding, i) && hiding->n_interpreters < INTERPRETERS_MAX)
+			hiding->interpreters[hiding->n_interpreters++] = mapping_of(hiding, i);
+		if (!is_loop(hiding, i) && hiding->n_loops < INTERPRETERS_MAX)
+			hiding->loops[hiding->n_loops++] = name_of(hiding, i);
+	}
+}
+
+static bool starts_a_program(const struct hiding *hiding, size_t i)
+{
+	const char *name = names_text(hiding->names, name_of(hiding, i));
+
 	for (const char *const *start = starts; *start; start++)
 		if (!strcmp(name, *start))
 			return true;
@@ -87,36 +108,47 @@ static size_t count_starts(const struct hiding *hiding)
 {
 	size_t n = 0;
 
-	while (!is_script(hiding, n) &&
-	       (is_interpreter(hiding, n) || starts_a_program(name_of(hiding, n))))
+	while (!is_script(hiding, n) && (is_interpreter(hiding, n) || starts_a_program(hiding, n)))
 		n++;
 	return is_script(hiding, n) ? n : 0;
 }
 
 static bool is_trampoline(const struct hiding *hiding, size_t i)
 {
-	return !strncmp(name_of(hiding, i), trampoline, strlen(trampoline));
+	return !strncmp(names_text(hiding->names, name_of(hiding, i)), trampoline,
+			strlen(trampoline));
+}
+
+/*
+ * A loop without a function of a script is of another interpreter, whose functions are not known
+ * here: it is shown, so that the stack does not look as if nothing had called those that are.
+ */
+static bool runs_unknown_script(const struct hiding *hiding, size_t i)
+{
+	return is_loop(hiding, i) && !runs_script(hiding, i);
 }
 
 static bool is_hidden(const struct hiding *hiding, size_t i)
 {
 	return i < hiding->end && !is_script(hiding, i) &&
-	       (is_interpreter(hiding, i) || is_trampoline(hiding, i));
+	       (is_interpreter(hiding, i) ? !runs_unknown_script(hiding, i)
+					  : is_trampoline(hiding, i));
 }
 
 size_t interpreter_frames_hide(const struct names *names, const struct named_stack *stack,
 			       struct named_frame *ret)
 {
 	struct hiding hiding = { .names = names, .stack = stack, .end = stack->record->frames.n };
-	size_t n = 0;
+	size_t n = 0, n_starts;
 
 	while (hiding.end && !is_script(&hiding, hiding.end - 1))
 		hiding.end--;
 	if (!hiding.end)
 		return 0;
 	find_interpreters(&hiding);
-	for (size_t i = count_starts(&hiding); i < stack->record->frames.n; i++)
-		if (!is_hidden(&hiding, i))
+	n_starts = count_starts(&hiding);
+	for (size_t i = 0; i < stack->record->frames.n; i++)
+		if (!is_hidden(&hiding, i) && (i >= n_starts || runs_unknown_script(&hiding, i)))
 			ret[n++] = stack->frames[i];
 	return n;
 }

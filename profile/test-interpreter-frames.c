@@ -90,10 +90,18 @@ static void test_callbacks_of_the_interpreter_and_of_others(void **state)
 		       "f walk visit g");
 }
 
+static void test_functions_of_another_interpreter_are_not_hidden_without_a_sign(void **state)
+{
+	assert_remains("i._start c.main i.run i.loop i.run_string i.loop s.module s.f i.loop s.g",
+		       "loop module f g");
+	assert_remains("i._start i.loop s.f i.switch i.loop i.call i.loop s.g", "f loop g");
+}
+
 static void test_a_function_and_its_trampoline_are_one(void **state)
 {
-	assert_remains("i._start i.loop j.py::f:/a.py i.loop s.f j.py::g:/a.py i.loop s.g j.kernel",
-		       "f g kernel");
+	assert_remains(
+		"i._start j.py::<module>:/a.py i.loop s.module j.py::f:/a.py i.loop s.f j.kernel",
+		"module f kernel");
 }
 
 static void test_what_runs_outside_of_scripts_remains(void **state)
@@ -129,6 +137,8 @@ int main(void)
 		cmocka_unit_test(test_a_thread_of_it),
 		cmocka_unit_test(test_a_program_that_embeds_it_keeps_its_own),
 		cmocka_unit_test(test_callbacks_of_the_interpreter_and_of_others),
+		cmocka_unit_test(
+			test_functions_of_another_interpreter_are_not_hidden_without_a_sign),
 		cmocka_unit_test(test_a_function_and_its_trampoline_are_one),
 		cmocka_unit_test(test_what_runs_outside_of_scripts_remains),
 		cmocka_unit_test(test_words),
