@@ -5,7 +5,8 @@ Functions whose names tell their callers, for a recorder of CPython's frames:
     chains.py SECONDS [wait|fork|stop WAY|thread|digest|exec PROGRAM...]
 
 f3_of_f1 is called by f1_of_f0 alone: directly, from C (sorted, re), as a generator or a coroutine, as an attribute,
-while an exception is handled. With `stop` f0 alone calls others, in one of these ways. With `digest` C code without the global lock takes most of the time.
+while an exception is handled. SECONDS are of CPU time, but with `wait` of time. With `stop` f0 alone calls others, in one
+of these ways. With `digest` C code without the global lock takes most of the time.
 """
 import hashlib
 import os
@@ -110,8 +111,8 @@ def tree(number=0, is_waiting=False):
     return function(number, [tree(child, is_waiting) for child in children], ways[(first_way + number) % len(ways)])
 
 
-def run(root, until):
-    while time.monotonic() < until:
+def run(root, clock, until):
+    while clock() < until:
         root()
 
 
@@ -125,14 +126,15 @@ def main():
         global large
         large = bytes(1 << 20)
     child = os.fork() if what == "fork" else 0
-    until = time.monotonic() + seconds
-    threads = [threading.Thread(target=run, args=(root, until)) for _ in range(2 if what == "thread" else 0)]
+    clock = time.monotonic if what == "wait" else time.process_time
+    until = clock() + seconds
+    threads = [threading.Thread(target=run, args=(root, clock, until)) for _ in range(2 if what == "thread" else 0)]
     for thread in threads:
         thread.start()
     if what == "stop":
-        run(root, time.monotonic() + 0.1)
+        run(root, clock, clock() + 0.1)
         os.kill(os.getpid(), signal.SIGSTOP)
-    run(root, until)
+    run(root, clock, until)
     for thread in threads:
         thread.join()
     if child:

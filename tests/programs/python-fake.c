@@ -2,7 +2,7 @@
 /*
  * Has what CPython 3.11 exports, and lists of frames that no interpreter has:
  *
- *	python-fake SECONDS cycle|guard|long|garbage|good
+ *	python-fake CPU-SECONDS cycle|guard|long|garbage|good
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -102,9 +102,9 @@ int main(int argc, char **argv)
 	pthread_key_create(&key->key, NULL);
 	pthread_setspecific(key->key, &state);
 	key->is_created = 1;
-	clock_gettime(CLOCK_MONOTONIC, &begun);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begun);
 	do
-		clock_gettime(CLOCK_MONOTONIC, &now);
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
 	while (now.tv_sec - begun.tv_sec + (now.tv_nsec - begun.tv_nsec) / 1e9 < atof(argv[1]));
 	return PyGILState_GetThisThreadState() != &state;
 }
