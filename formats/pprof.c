@@ -282,8 +282,12 @@ static void put_sample(struct pprof_writer *self, const struct profile_groups *g
 	put(self, PROFILE_SAMPLE, &self->message);
 }
 
-/* The id of a function, which is written when first needed. */
-static uint64_t find_function(struct pprof_writer *self, const struct profile_call *call)
+/*
+ * The id of a function, which is written when first needed. Readers shorten names of C++ unless a
+ * function has another system name: those of scripts ("<module>") have none, and stay whole.
+ */
+static uint64_t find_function(struct pprof_writer *self, const struct profile_call *call,
+			      enum profile_location_kind kind)
 {
 	uint64_t *known = pair_map_find(&self->functions, call->name, call->line.file), id;
 
@@ -297,8 +301,9 @@ static uint64_t find_function(struct pprof_writer *self, const struct profile_ca
 	protobuf_reset(&self->list);
 	protobuf_put_uint(&self->list, FUNCTION_ID, id);
 	protobuf_put_uint(&self->list, FUNCTION_NAME, used_names_index(&self->strings, call->name));
-	protobuf_put_uint(&self->list, FUNCTION_SYSTEM_NAME,
-			  used_names_index(&self->strings, call->name));
+	if (kind != PROFILE_SCRIPT)
+		protobuf_put_uint(&self->list, FUNCTION_SYSTEM_NAME,
+				  used_names_index(&self->strings, call->name));
 	protobuf_put_uint(&self->list, FUNCTION_FILENAME,
 			  used_names_index(&self->strings, call->line.file));
 	put(self, PROFILE_FUNCTION, &self->list);
@@ -316,7 +321,7 @@ static void put_location(struct pprof_writer *self, uint32_t number)
 		protobuf_put_uint(&self->message, LOCATION_ADDRESS, location->offset);
 	for (uint32_t i = location->n_calls; i-- > 0;) { /* the innermost first */
 		const struct profile_call *call = &self->profile->calls[location->first_call + i];
-		uint64_t function = find_function(self, call);
+		uint64_t function = find_function(self, call, location->kind);
 
 		protobuf_reset(&self->inner);
 		protobuf_put_uint(&self->inner, LINE_FUNCTION_ID, function);

@@ -281,7 +281,7 @@ class Hostile(pipeline.MachineTest):
         stacks = self.beside(PROGRAMS / "forged-names", self.directory, BRIEF)
         for names, _ in stacks:
             self.assertFalse(any("forged" in name for name in names[1:]
-                                 if "forged-names" not in name), names)
+                                 if "forged-names" not in name and name != "Hostile.test_forged_names"), names)
 
     def test_a_perf_map_that_is_a_fifo_or_of_another_user(self):
         started = self.pipe()
