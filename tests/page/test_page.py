@@ -64,7 +64,7 @@ class Page(pipeline.RecordingTest):
         return page
 
     def test_controls(self):
-        seen = drive("controls", self.record_page(), SEARCH="__libc_start_main", PROCESS="python3")
+        seen = drive("controls", self.record_page(), SEARCH="<module>", PROCESS="python3")
         self.assertEqual(seen["errors"], [])
         n = number(seen["counts"].split()[0])
         self.assertGreater(n, 100)
