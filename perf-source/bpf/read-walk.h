@@ -79,7 +79,8 @@ struct walk_memory {
 	struct sample_part part;
 	uint64_t identity;
 	char bytes[WALK_MEMORY_MAX + WALK_TEXT_MAX];
-	uint64_t head[WALK_HEAD_WORDS + WALK_NEAR_WORDS + 1], text[WALK_TEXT_WORDS + 1];
+	uint64_t head[WALK_HEAD_WORDS + WALK_MORE_MAX / 8 + WALK_NEAR_WORDS + 1],
+		text[WALK_TEXT_WORDS + 1];
 };
 
 struct walk {
@@ -169,6 +170,15 @@ static __always_inline uint64_t walk_mask(uint64_t is_set)
 	return -(is_set & 1);
 }
 
+/* How many bytes a head has. */
+static __always_inline uint64_t walk_head_size(const struct walk_text *text,
+					       const struct walk_memory *memory)
+{
+	uint64_t is_plain = memory->head[text->unit % WALK_HEAD_WORDS] >> (text->plain & 63) & 1;
+
+	return text->skip + (text->unit && !is_plain ? text->more : 0);
+}
+
 /* How many bytes of text a head has behind it. */
 static __always_inline uint64_t walk_text_size(const struct walk_text *text,
 					       const struct walk_memory *memory)
@@ -218,10 +228,10 @@ __noinline uint64_t walk_mix_text(uint64_t hash, const struct walk_text *text,
 
 	if (!text || !memory || !text->size)
 		return hash;
-	skip = text->skip;
 	n_read = walk_read_head(memory, address);
+	skip = walk_head_size(text, memory);
 	barrier_var(skip);
-	if (!n_read || skip > WALK_HEAD_MAX)
+	if (!n_read || skip > WALK_HEAD_MAX + WALK_MORE_MAX)
 		return hash;
 	for (uint32_t i = 0; i < WALK_HEAD_WORDS && text->words >> i; i++)
 		hash = walk_mix(hash, memory->head[i] & walk_mask(text->words >> i));

@@ -38,6 +38,7 @@ bool walk_program_is_valid(const struct walk_program *program)
 					      object->texts[i].length >= WALK_HEAD_MAX / 8 ||
 					      object->texts[i].hash >= WALK_HEAD_MAX / 8 ||
 					      object->texts[i].unit >= WALK_HEAD_MAX / 8 ||
+					      object->texts[i].more > WALK_MORE_MAX ||
 					      !has_pointer(object->texts[i].pointer, object->size)))
 			return false;
 	if (object->type && !has_pointer(object->type_at, object->size))

@@ -20,7 +20,8 @@ enum {
 	WALK_OBJECT_MAX = 256, /* bytes of an object, */
 	WALK_TEXTS_MAX = 3,
 	WALK_TEXT_MAX = 1536, /* and of what one of its pointers leads to, */
-	WALK_HEAD_MAX = 64,   /* of which that many are in front of what is text */
+	WALK_HEAD_MAX = 64,   /* of which that many are in front of what is text, */
+	WALK_MORE_MAX = 24,   /* or that many more */
 };
 
 enum walk_base {
@@ -60,7 +61,10 @@ struct walk_text {
 	uint8_t length;	    /* characters */
 	uint8_t hash;	    /* a hash of the whole text; all bits set: none yet */
 	uint8_t unit;	    /* how many bytes a character has, in three bits, */
-	uint8_t unit_shift; /* above so many others */
+	uint8_t unit_shift; /* above so many others; */
+	uint8_t plain;	    /* a bit of this word: if it is not set, */
+	uint8_t more;	    /* the head has so many bytes more */
+	uint16_t reserved;
 };
 
 /* Of the elements of the first list. By what never changes of it, an object has an identity. */

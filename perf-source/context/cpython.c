@@ -34,7 +34,16 @@ enum {
  * nor does its hash if it has one. A string says how many bytes a character has.
  */
 #define TEXT_WORDS 0x6U
-enum { TEXT_LENGTH = 2, TEXT_HASH = 3, TEXT_STATE = 4, TEXT_KIND_SHIFT = 2 };
+enum {
+	TEXT_LENGTH = 2,
+	TEXT_HASH = 3,
+	TEXT_STATE = 4,
+	TEXT_KIND_SHIFT = 2,
+	TEXT_IS_ASCII = 6, /* a bit of the state; else PyCompactUnicodeObject has more fields: */
+	HEAD_OF_3_11 = 48,
+	MORE_IN_3_11 = 24,
+	MORE = 16,
+};
 
 static bool find_in_table(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, const char *name,
 			  GElf_Sym *ret)
@@ -209,6 +218,8 @@ static struct walk_text string_at(int pointer, uint16_t size, int head)
 		.hash = TEXT_HASH,
 		.unit = TEXT_STATE,
 		.unit_shift = TEXT_KIND_SHIFT,
+		.plain = TEXT_IS_ASCII,
+		.more = head == HEAD_OF_3_11 ? MORE_IN_3_11 : MORE,
 	};
 }
 

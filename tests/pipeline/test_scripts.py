@@ -89,12 +89,14 @@ class Scripts(InterpreterTest):
                     self.assertTrue(is_true([frame.name for frame in frames]), frames)
 
     def test_code_in_the_place_of_other_code(self):
-        self.record(self.any_interpreter(), GENERATED, "1.5", "generated")
-        found = [frames for frames in self.chains(self.unwind(), "g")
-                 if frames[0].name == "g" and frames[1].name.startswith("outer_")]
-        self.assertGreater(len(found), 100)
-        for inner, outer, *_ in found:
-            self.assertEqual(inner.file, f"<generated {outer.name[-6:]}>")
+        for prefix in "generated", "généré", "作られた関数はここにあり、番号はその後に来る、とても長い名前である":
+            with self.subTest(prefix):
+                self.record(self.any_interpreter(), GENERATED, "1.5", prefix)
+                found = [frames for frames in self.chains(self.unwind(), "g")
+                         if frames[0].name == "g" and frames[1].name.startswith("outer_")]
+                self.assertGreater(len(found), 100)
+                for inner, outer, *_ in found:
+                    self.assertEqual(inner.file, f"<{prefix} {outer.name[-6:]}>")
 
     def test_lost_objects_have_no_other_name(self):
         self.record(self.any_interpreter(), CHAINS, "1")
