@@ -150,7 +150,7 @@ class ReplacedText(pipeline.RecordingTest):
         process = self.start([self.program, way, str(pipeline.PATIENCE_S)]).processes[0]
         name = pipeline.Path(f"/proc/{process.pid}/comm")
         pipeline.wait_for(lambda: name.read_text() == "moved\n", "the text to be replaced")
-        return self.stacks("-d", "1", "-p", str(process.pid))
+        return self.stacks("-d", "2", "-p", str(process.pid))  # it is detected after a quarter of a second
 
 
 class Replaced(ReplacedText):
