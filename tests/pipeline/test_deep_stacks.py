@@ -69,12 +69,13 @@ class DeepStacks(pipeline.RecordingTest):
         self.check_chains(self.record_deep(*LARGE_FRAMES), LARGE_FRAMES[0], "main")
 
     def test_several_events_read_stacks(self):
+        """Each has room in the ring again once its records are read. How much depends on how fast that is."""
         stream = self.record_deep(*MANY_FRAMES, "-e", "cpu-clock,task-clock")
         for event in 0, 1:
             cuts = re.findall(rf"(?m)^sample .* event={event} .* stack_cut=(\S+)",
                               self.run_on(stream, [pipeline.program("frame-dump")]).decode())
             self.assertGreater(cuts.count("end"), 20)
-            self.assertEqual(cuts.count("budget"), 0)
+            self.assertGreater(cuts.count("end"), cuts.count("room"))
 
     def test_both_engines_see_the_same_stacks(self):
         stream = self.record_deep(100, 2000)
