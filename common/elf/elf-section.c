@@ -2,6 +2,7 @@
 #include <endian.h>
 #include <string.h>
 
+#include "common/elf/elf-limits.h"
 #include "common/elf/elf-section.h"
 
 /* The older compressed format: "ZLIB", then the size in eight bytes, big-endian. */
@@ -31,6 +32,15 @@ bool elf_section_next(struct elf_section *section)
 			return true;
 	}
 	return false;
+}
+
+const Elf_Data *elf_section_read(const struct elf_section *section)
+{
+	const Elf_Data *data = NULL;
+
+	if (section->header.sh_type != SHT_NOBITS && section->header.sh_size <= ELF_LOADED_MAX)
+		data = elf_rawdata(section->handle, NULL);
+	return data && data->d_buf ? data : NULL;
 }
 
 static bool starts_with(const char *text, const char *start)

@@ -37,6 +37,9 @@ bool elf_section_is_plt(const struct elf_section *section);
 /* Its size once decompressed, as it claims; UINT64_MAX: compressed beyond ELF_COMPRESSED_MAX. */
 uint64_t elf_section_size_in_memory(const struct elf_section *section);
 
+/* Its bytes, which the Elf keeps; NULL: none, or more than ELF_LOADED_MAX (elf-limits.h). */
+const Elf_Data *elf_section_read(const struct elf_section *section);
+
 /* Hides it from libdw. Not for a file in memory, whose headers would be overwritten. */
 void elf_section_hide(struct elf_section *section);
 

@@ -7,14 +7,14 @@
 
 static void check_function(const struct go_pclntab *table, const struct go_function *function)
 {
-	struct go_stack_walk walk = go_stack_walk_begin(table, function);
+	struct go_walk walk = go_walk_begin(table, function, function->stack_at);
 	uint64_t end = go_function_code_end(table, function);
 
 	fuzz_check(function->start < function->end);
 	fuzz_check(end >= function->start && end <= function->end);
 	fuzz_check(strlen(function->name) < table->size);
 	while (go_stack_walk_next(&walk)) {
-		fuzz_check(walk.depth >= 0 && walk.depth <= INT32_MAX - 8);
+		fuzz_check(walk.value >= 0 && walk.value <= INT32_MAX - 8);
 		fuzz_check(walk.start < walk.pc && walk.pc <= function->end);
 	}
 }
@@ -36,6 +36,15 @@ static void check_rules(const struct go_pclntab *go)
 		unwind_table_find(&table, offset);
 }
 
+static bool read_table(const uint8_t *bytes, size_t size, struct go_pclntab *table)
+{
+	enum go_pclntab_outcome outcome = go_pclntab_read(bytes, size, 0x600000, table);
+
+	if (outcome == GO_PCLNTAB_E_TEXT)
+		table->text = 0x401000;
+	return outcome == GO_PCLNTAB_OK || outcome == GO_PCLNTAB_E_TEXT;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	struct fuzz_input input = { bytes, size };
@@ -44,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	struct go_pclntab table;
 	struct go_function function;
 
-	if (go_pclntab_read(block, n, 0x401000, &table) != GO_PCLNTAB_OK)
+	if (!read_table(block, n, &table))
 		return 0;
 	for (uint64_t i = 0; i < table.n; i++)
 		if (go_pclntab_function(&table, i, &function))

@@ -20,7 +20,7 @@
 #include "common/unwind/table-cache.h"
 
 /* The number changes with the layout or the meaning of tables or rules. */
-#define MAGIC "stackpipe unwind table 4"
+#define MAGIC "stackpipe unwind table 5"
 
 enum {
 	NAME_MAX_SIZE = 48,

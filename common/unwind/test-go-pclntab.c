@@ -13,7 +13,7 @@
 
 static enum go_pclntab_outcome read_made(const struct go_made *made, struct go_pclntab *ret)
 {
-	return go_pclntab_read(made->bytes, sizeof(made->bytes), 0, ret);
+	return go_pclntab_read(made->bytes, sizeof(made->bytes), GO_MADE_ADDRESS, ret);
 }
 
 static void check_functions(uint32_t magic)
@@ -21,7 +21,7 @@ static void check_functions(uint32_t magic)
 	const struct go_made made = go_made(magic);
 	struct go_pclntab table;
 	struct go_function function;
-	struct go_stack_walk walk;
+	struct go_walk walk;
 
 	assert_int_equal(read_made(&made, &table), GO_PCLNTAB_OK);
 	assert_int_equal(table.n, 3);
@@ -30,14 +30,14 @@ static void check_functions(uint32_t magic)
 	assert_int_equal(function.start, GO_MADE_TEXT);
 	assert_int_equal(function.end, GO_MADE_TEXT + 0x40);
 	assert_int_equal(go_function_code_end(&table, &function), GO_MADE_TEXT + 0x22);
-	walk = go_stack_walk_begin(&table, &function);
+	walk = go_walk_begin(&table, &function, function.stack_at);
 	assert_true(go_stack_walk_next(&walk));
-	assert_int_equal(walk.depth, 0);
+	assert_int_equal(walk.value, 0);
 	assert_int_equal(walk.pc, GO_MADE_TEXT + 4);
 	assert_true(go_stack_walk_next(&walk));
-	assert_int_equal(walk.depth, 8);
+	assert_int_equal(walk.value, 8);
 	assert_true(go_stack_walk_next(&walk));
-	assert_int_equal(walk.depth, 0);
+	assert_int_equal(walk.value, 0);
 	assert_false(go_stack_walk_next(&walk));
 	assert_true(go_pclntab_function(&table, 1, &function));
 	assert_string_equal(function.name, "runtime.goexit");
@@ -65,16 +65,77 @@ static void test_other_versions_are_refused(void **state)
 	}
 }
 
-static void test_the_text_start_may_be_in_moduledata(void **state)
+static void test_without_its_text_all_else_is_read(void **state)
 {
 	struct go_made made = go_made(GO_MADE_1_20);
 	struct go_pclntab table;
 
 	go_made_put64(&made, 24, 0);
 	assert_int_equal(read_made(&made, &table), GO_PCLNTAB_E_TEXT);
-	assert_int_equal(go_pclntab_read(made.bytes, sizeof(made.bytes), 0x5000, &table),
-			 GO_PCLNTAB_OK);
-	assert_int_equal(table.text, 0x5000);
+	assert_int_equal(table.n, 3);
+	assert_int_equal(table.functions_at, GO_MADE_FUNCTIONS);
+}
+
+static void check_value(const struct go_pclntab *table, const struct go_function *function,
+			uint32_t at, uint64_t offset, int64_t expected)
+{
+	int64_t value;
+
+	assert_true(go_value_at(table, function, at, function->start + offset, &value));
+	assert_int_equal(value, expected);
+}
+
+static void check_values(uint32_t magic)
+{
+	const struct go_made made = go_made(magic);
+	struct go_pclntab table;
+	struct go_function function;
+	uint32_t data;
+	int64_t value;
+
+	assert_int_equal(read_made(&made, &table), GO_PCLNTAB_OK);
+	assert_true(go_pclntab_find(&table, GO_MADE_TEXT + 0x1f, &function));
+	assert_string_equal(function.name, "main.f");
+	check_value(&table, &function, function.line_at, 15, 10);
+	check_value(&table, &function, function.line_at, 16, 20);
+	check_value(&table, &function, function.line_at, 31, 12);
+	check_value(&table, &function, function.file_at, 17, 1);
+	check_value(&table, &function, go_function_table(&table, &function, GO_TABLE_INLINED), 15,
+		    -1);
+	check_value(&table, &function, go_function_table(&table, &function, GO_TABLE_INLINED), 16,
+		    0);
+	check_value(&table, &function, 0, 0, -1); /* no table */
+	assert_false(go_value_at(&table, &function, function.line_at, function.start + 32, &value));
+	assert_string_equal(go_file_name(&table, &function, 0), "a.go");
+	assert_string_equal(go_file_name(&table, &function, 1), "b.go");
+	assert_null(go_file_name(&table, &function, 2));
+	assert_true(go_function_data(&table, &function, GO_DATA_INLINED, &data));
+	assert_int_equal(data, 0);
+	assert_false(go_function_data(&table, &function, 2, &data)); /* none */
+	assert_false(go_function_data(&table, &function, 4, &data)); /* beyond its list */
+	assert_int_equal(go_function_table(&table, &function, 3), 0);
+}
+
+static void test_instructions_have_values(void **state)
+{
+	check_values(GO_MADE_1_18);
+	check_values(GO_MADE_1_20);
+}
+
+static void test_functions_are_found_by_address(void **state)
+{
+	const struct go_made made = go_made(GO_MADE_1_20);
+	struct go_pclntab table;
+	struct go_function function;
+
+	assert_int_equal(read_made(&made, &table), GO_PCLNTAB_OK);
+	assert_false(go_pclntab_find(&table, GO_MADE_TEXT - 1, &function));
+	assert_true(go_pclntab_find(&table, GO_MADE_TEXT + 0x5f, &function));
+	assert_string_equal(function.name, "runtime.goexit");
+	assert_true(go_pclntab_find(&table, GO_MADE_TEXT + 0x7f, &function));
+	assert_string_equal(function.name, "gogo");
+	assert_false(go_pclntab_find(&table, GO_MADE_TEXT + 0x80, &function));
+	assert_false(go_pclntab_find(&table, UINT64_MAX, &function));
 }
 
 /* Reads everything, so that sanitizers detect reads outside of the bytes. */
@@ -83,7 +144,7 @@ static void read_all(const uint8_t *bytes, size_t size)
 	struct go_pclntab table;
 	struct go_function function;
 
-	if (go_pclntab_read(bytes, size, 0, &table) != GO_PCLNTAB_OK)
+	if (go_pclntab_read(bytes, size, GO_MADE_ADDRESS, &table) != GO_PCLNTAB_OK)
 		return;
 	assert_true(table.n <= size / 8);
 	for (uint64_t i = 0; i < table.n; i++)
@@ -158,7 +219,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_both_known_versions_are_read),
 		cmocka_unit_test(test_other_versions_are_refused),
-		cmocka_unit_test(test_the_text_start_may_be_in_moduledata),
+		cmocka_unit_test(test_without_its_text_all_else_is_read),
+		cmocka_unit_test(test_instructions_have_values),
+		cmocka_unit_test(test_functions_are_found_by_address),
 		cmocka_unit_test(test_every_truncation_is_read_or_refused),
 		cmocka_unit_test(test_every_flipped_bit_is_read_or_refused),
 		cmocka_unit_test(test_rules_follow_the_stack_depths),

@@ -102,7 +102,7 @@ static int add_plt(const struct unwind_source *source, const struct plt_code *pl
 static int add_go_rows(const struct go_pclntab *table, const struct go_function *function,
 		       uint64_t bias, struct unwind_inferred *made)
 {
-	struct go_stack_walk walk = go_stack_walk_begin(table, function);
+	struct go_walk walk = go_walk_begin(table, function, function->stack_at);
 	struct unwind_rule rule = {
 		.cfa = UNWIND_CFA_SP,
 		.return_address = UNWIND_VALUE_AT_CFA,
@@ -112,8 +112,8 @@ static int add_go_rows(const struct go_pclntab *table, const struct go_function 
 	int r = 0;
 
 	while (r == 0 && go_stack_walk_next(&walk)) {
-		rule.cfa_offset = walk.depth + 8;
-		rule.fp = walk.depth ? UNWIND_VALUE_UNDEFINED : UNWIND_VALUE_SAME;
+		rule.cfa_offset = walk.value + 8;
+		rule.fp = walk.value ? UNWIND_VALUE_UNDEFINED : UNWIND_VALUE_SAME;
 		r = add(made, walk.start + bias, walk.pc + bias, &rule);
 	}
 	return r;
