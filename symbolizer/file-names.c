@@ -167,14 +167,14 @@ static void name_function(const struct file_names *names, struct image_symbols *
 	symbol->name = symbol_name_fit(names->stage, name, 0, room);
 }
 
-/* Counts samples in files without debug information, so that users see what to install. */
+/* Counts samples in code without debug information, so that users see what to install. */
 static void tally_image(struct file_names *names, const struct image *image,
 			const struct image_symbols *symbols)
 {
 	char name[256], hex[BUILD_ID_TEXT];
 
 	if (names->depth == IMAGE_SYMBOLS_FUNCTIONS_ONLY || image->kind != WIRE_image_kind_FILE ||
-	    image_symbols_has_debug_info(symbols))
+	    image_symbols_has_debug_info(symbols) || names->found.n_calls)
 		return;
 	downloads_ask(&names->downloads, image->build_id, image->build_id_size);
 	if (pair_map_find(&names->counts, image->number, 0))

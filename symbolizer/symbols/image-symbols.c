@@ -10,6 +10,7 @@
 #include "common/unwind/unwind-arch.h"
 #include "symbolizer/dwarf/debug-sections.h"
 #include "symbolizer/symbols/code-ranges.h"
+#include "symbolizer/symbols/go-calls.h"
 #include "symbolizer/symbols/image-symbols.h"
 #include "symbolizer/symbols/symbol-table.h"
 
@@ -28,13 +29,16 @@ struct image_symbols {
 	struct symbol_table table;
 	struct code_ranges ranges;
 	bool has_ranges;	    /* `ranges` were read */
-	bool has_looked;	    /* DWARF was looked for */
+	bool has_looked;	    /* DWARF was looked for, */
+	bool has_read;		    /* and read */
 	struct debug_file separate; /* DWARF, if neither image nor `table` has it */
 	struct dwarf_file dwarf;    /* found, but not read yet */
 	uint64_t dwarf_size;	    /* of `dwarf` in memory */
 	uint64_t tables_size;	    /* libelf's data of all files */
 	uint64_t names_size;	    /* names not stored in a file */
 	struct debug_info *debug;   /* NULL: none */
+	struct go_calls go;	    /* without DWARF */
+	bool has_go;
 };
 
 struct image_symbols *image_symbols_free(struct image_symbols *symbols)
@@ -98,19 +102,23 @@ void image_symbols_find_debug(struct image_symbols *symbols)
 	symbols->dwarf_size = size <= DEBUG_INFO_SECTIONS_MAX ? size : 0; /* more is not read */
 }
 
-/* Reads the DWARF that was found, once. 0 or -ENOMEM. */
+/* Reads the DWARF that was found, else the tables of a Go program, once. 0 or -ENOMEM. */
 static int read_debug(struct image_symbols *symbols)
 {
 	struct dwarf_file file;
-	int r;
+	int r = 0;
 
+	if (symbols->has_read || symbols->depth == IMAGE_SYMBOLS_FUNCTIONS_ONLY)
+		return 0;
+	symbols->has_read = true;
 	image_symbols_find_debug(symbols);
 	file = symbols->dwarf;
 	symbols->dwarf = (struct dwarf_file){ 0 };
 	symbols->dwarf_size = 0;
-	if (!file.elf)
-		return 0;
-	r = debug_info_new(file.elf, file.fd, file.path, &symbols->dirs, &symbols->debug);
+	if (file.elf)
+		r = debug_info_new(file.elf, file.fd, file.path, &symbols->dirs, &symbols->debug);
+	if (!symbols->debug)
+		symbols->has_go = go_calls_init(&symbols->go, symbols->elf->elf);
 	return r < 0 ? r : 0;
 }
 
@@ -190,6 +198,8 @@ static int find_calls(struct image_symbols *symbols, uint64_t address, struct pl
 
 	if (r == 0 && symbols->debug)
 		r = debug_info_find(symbols->debug, address, ret->calls, DEBUG_INFO_CALLS_MAX);
+	else if (r == 0 && symbols->has_go)
+		r = go_calls_find(&symbols->go, address, ret->calls, DEBUG_INFO_CALLS_MAX);
 	if (r < 0)
 		return r;
 	ret->n_calls = r;
@@ -244,7 +254,8 @@ uint64_t image_symbols_size(const struct image_symbols *symbols)
 	       symbols->table.n * sizeof(*symbols->table.list) +
 	       symbols->table.n_folded * sizeof(*symbols->table.folded) +
 	       symbols->ranges.n * sizeof(*symbols->ranges.list) +
-	       (symbols->debug ? debug_info_size(symbols->debug) : 0);
+	       (symbols->debug ? debug_info_size(symbols->debug) : 0) +
+	       (symbols->has_go ? go_calls_size(&symbols->go) : 0);
 }
 
 bool image_symbols_has_debug_info(const struct image_symbols *symbols)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Everything known about the functions of an image, each part read on demand: its symbols, else the
- * bounds of its functions, and its DWARF, which may be in a separate file.
+ * bounds of its functions, and its DWARF, which may be in a separate file, else Go's own tables.
  */
 #pragma once
 
