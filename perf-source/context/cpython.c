@@ -4,11 +4,9 @@
  * the function that reads it finds the state of a thread. Builds may differ, so the key of the
  * thread states counts only if that function refers to it.
  */
-#include <gelf.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "perf-source/context/cpython-layout.h"
 #include "perf-source/context/runtime.h"
@@ -45,42 +43,6 @@ enum {
 	MORE = 16,
 };
 
-static bool find_in_table(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, const char *name,
-			  GElf_Sym *ret)
-{
-	Elf_Data *data = elf_getdata(section, NULL);
-	size_t n = data && header->sh_entsize ? data->d_size / header->sh_entsize : 0;
-
-	for (size_t i = 0; i < n && i < INT32_MAX; i++) {
-		const char *text;
-
-		if (!gelf_getsym(data, i, ret) || ret->st_shndx == SHN_UNDEF)
-			continue;
-		text = elf_strptr(elf, header->sh_link, ret->st_name);
-		if (text && !strcmp(text, name))
-			return true;
-	}
-	return false;
-}
-
-static bool find_symbol(const struct loaded_image *image, const char *name, GElf_Sym *ret)
-{
-	Elf *elf = image->elf->elf;
-	Elf_Scn *section = NULL;
-	GElf_Shdr header;
-
-	while ((section = elf_nextscn(elf, section)))
-		if (gelf_getshdr(section, &header) && header.sh_type == SHT_DYNSYM &&
-		    find_in_table(elf, section, &header, name, ret))
-			return true;
-	return false;
-}
-
-static bool read_memory(const struct loaded_image *image, uint64_t address, void *ret, size_t size)
-{
-	return pread(image->memory, ret, size, image->bias + address) == (ssize_t)size;
-}
-
 /*
  * Whether the code of a function has an operand that leads to `place` in _PyRuntime: as an address,
  * as a distance from the instruction's end, or, behind the address of _PyRuntime from the GOT, as
@@ -93,7 +55,7 @@ static bool refers_to(const struct loaded_image *image, const GElf_Sym *function
 	size_t size = function->st_size < sizeof(code) ? function->st_size : sizeof(code);
 	uint64_t at = runtime->st_value + place;
 
-	if (!read_memory(image, function->st_value, code, size))
+	if (!loaded_image_read(image, function->st_value, code, size))
 		return false;
 	for (size_t i = 0; i + sizeof(int32_t) <= size; i++) {
 		uint64_t end = function->st_value + i + sizeof(int32_t);
@@ -146,7 +108,7 @@ static bool find_thread_variable(const struct loaded_image *image, const GElf_Sy
 	size_t at;
 	int32_t operand;
 
-	if (!read_memory(image, function->st_value, code, sizeof(code)))
+	if (!loaded_image_read(image, function->st_value, code, sizeof(code)))
 		return false;
 	at = memcmp(code, entry, sizeof(entry)) ? 0 : sizeof(entry);
 	if (!memcmp(code + at, by_offset, sizeof(by_offset))) {
@@ -159,7 +121,7 @@ static bool find_thread_variable(const struct loaded_image *image, const GElf_Sy
 	memcpy(&operand, code + at + sizeof(from_got), sizeof(operand));
 	at += sizeof(from_got) + sizeof(operand);
 	return !memcmp(code + at, by_rax, sizeof(by_rax)) &&
-	       read_memory(image, function->st_value + at + operand, ret, sizeof(*ret));
+	       loaded_image_read(image, function->st_value + at + operand, ret, sizeof(*ret));
 }
 
 /* How a thread's state is found, with the code of the function that does so. False: not known. */
@@ -170,7 +132,7 @@ static bool find_roots(const struct loaded_image *image, const struct cpython_la
 	GElf_Sym function;
 	int64_t offset;
 
-	if (!find_symbol(image, "PyGILState_GetThisThreadState", &function))
+	if (!loaded_image_find_symbol(image, "PyGILState_GetThisThreadState", &function))
 		return false;
 	if (layout->key != CPYTHON_NONE) {
 		roots[0] = root_by_current(layout, address);
@@ -289,7 +251,7 @@ static enum runtime_state find_layout(const struct loaded_image *image, const GE
 	if (!known)
 		return RUNTIME_OTHER_VERSION;
 	*ret = *known;
-	if (!read_memory(image, runtime->st_value, table, sizeof(table)))
+	if (!loaded_image_read(image, runtime->st_value, table, sizeof(table)))
 		return RUNTIME_OTHER_BUILD;
 	switch (cpython_layout_take(ret, version, table)) {
 	case CPYTHON_OFFSETS_OK:
@@ -309,12 +271,12 @@ enum runtime_state cpython_find(const struct loaded_image *image, struct runtime
 	enum runtime_state state;
 	uint32_t version;
 
-	if (!find_symbol(image, "_PyRuntime", &runtime) ||
-	    !find_symbol(image, "PyCode_Type", &type))
+	if (!loaded_image_find_symbol(image, "_PyRuntime", &runtime) ||
+	    !loaded_image_find_symbol(image, "PyCode_Type", &type))
 		return RUNTIME_NONE;
 	/* Exported since 3.11. */
-	if (!find_symbol(image, "Py_Version", &symbol) ||
-	    !read_memory(image, symbol.st_value, &version, sizeof(version)))
+	if (!loaded_image_find_symbol(image, "Py_Version", &symbol) ||
+	    !loaded_image_read(image, symbol.st_value, &version, sizeof(version)))
 		return RUNTIME_OTHER_VERSION;
 	snprintf(ret->version, sizeof(ret->version), "%u.%u.%u", version >> 24,
 		 version >> 16 & 0xff, version >> 8 & 0xff);

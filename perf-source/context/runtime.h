@@ -2,8 +2,8 @@
 /* An interpreter in a process, and the walk program that reads what its threads execute. */
 #pragma once
 
-#include "common/elf/elf-image.h"
 #include "perf-source/bpf/walk-program.h"
+#include "perf-source/context/loaded-image.h"
 
 enum { RUNTIME_NAME_SIZE = 16, RUNTIME_LAYOUT_SIZE = 512 };
 
@@ -23,13 +23,6 @@ struct runtime {
 	char kind[RUNTIME_NAME_SIZE];
 	char version[RUNTIME_NAME_SIZE];  /* "": not known */
 	char layout[RUNTIME_LAYOUT_SIZE]; /* for those who interpret what is read */
-};
-
-/* A loaded image: `bias` is the address of its memory minus that in its file. */
-struct loaded_image {
-	const struct elf_image *elf;
-	uint64_t bias;
-	int memory; /* a descriptor of /proc/PID/mem */
 };
 
 /* Whether a mapped file may hold an interpreter, by its path: others are not searched. */

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* An image that a process has loaded: what it exports, and its memory. */
+#pragma once
+
+#include <gelf.h>
+#include <stdbool.h>
+
+#include "common/elf/elf-image.h"
+
+/* `bias` is the address of its memory minus that in its file. */
+struct loaded_image {
+	const struct elf_image *elf;
+	uint64_t bias;
+	int memory; /* a descriptor of /proc/PID/mem */
+};
+
+/* Finds a dynamic symbol that the image defines. */
+bool loaded_image_find_symbol(const struct loaded_image *image, const char *name, GElf_Sym *ret);
+
+/* Reads memory at an address as linked; false: not all of it is there. */
+bool loaded_image_read(const struct loaded_image *image, uint64_t address, void *ret, size_t size);
