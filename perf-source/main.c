@@ -41,7 +41,7 @@ static const struct argp_option option_table[] = {
 	  "Do not record the trace contexts that programs publish (default: with BPF, those of all)",
 	  0 },
 	{ "no-interpreters", KEY_NO_INTERPRETERS, NULL, 0,
-	  "Do not record the frames of programs in Python (default: with BPF, those of CPython 3.11 to "
+	  "Do not record the frames of programs in Python (default: with BPF, those of CPython 3.8 to "
 	  "3.15)",
 	  0 },
 	{ "interpreters", KEY_INTERPRETERS, NULL, OPTION_HIDDEN, NULL, 0 },

@@ -54,6 +54,7 @@ bool helper_process_confine_reader(int call)
 	SANDBOX_ALLOW(&sandbox, call, SCMP_SYS(pread64), SCMP_SYS(read), SCMP_SYS(lseek),
 		      SCMP_SYS(fstat), SCMP_SYS(newfstatat), SCMP_SYS(fcntl), SCMP_SYS(brk),
 		      SCMP_SYS(mmap), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(close),
+		      SCMP_SYS(sysinfo), /* qsort(3) asks how much memory there is */
 		      SCMP_SYS(exit_group));
 	return setrlimit(RLIMIT_CPU, &cpu) == 0 && sandbox_enter(&sandbox) == 0;
 }

@@ -20,6 +20,11 @@ struct field_name {
 		name, offsetof(struct cpython_fields, member), false                               \
 	}
 
+#define ADDRESS_NAME(name, member)                                                                 \
+	{                                                                                          \
+		name, offsetof(struct cpython_fields, member), true                                \
+	}
+
 static const struct field_name field_names[] = {
 	FIELD_NAME("frame.code", frame_code),
 	FIELD_NAME("frame.previous", frame_previous),
@@ -39,7 +44,16 @@ static const struct field_name field_names[] = {
 	FIELD_NAME("code.stacksize", code_stacksize),
 	FIELD_NAME("code.nlocalsplus", code_nlocalsplus),
 	FIELD_NAME("frame.size", frame_size),
-	{ "code.type", offsetof(struct cpython_fields, code_type), true },
+	FIELD_NAME("frame.index", frame_index),
+	FIELD_NAME("frame.unit", frame_unit),
+	FIELD_NAME("frame.state", frame_state),
+	FIELD_NAME("frame.executing", frame_executing),
+	FIELD_NAME("code.lines", code_lines),
+	ADDRESS_NAME("loop.from", loop_from),
+	ADDRESS_NAME("loop.to", loop_to),
+	ADDRESS_NAME("loop.other.from", loop_other_from),
+	ADDRESS_NAME("loop.other.to", loop_other_to),
+	ADDRESS_NAME("code.type", code_type),
 	FIELD_NAME("text", text),
 	FIELD_NAME("bytes", bytes),
 };
@@ -88,6 +102,18 @@ static bool read_field(const char *text, size_t size, struct cpython_fields *fie
 	return true;
 }
 
+static bool has_frames(const struct cpython_fields *fields)
+{
+	return fields->frame_instruction >= 0 && fields->frame_owner >= 0 &&
+	       fields->frame_size >= 0 && fields->code_bytes >= 0;
+}
+
+static bool has_objects(const struct cpython_fields *fields)
+{
+	return fields->frame_index >= 0 && fields->frame_unit > 0 && fields->frame_state >= 0 &&
+	       fields->loop_from >= 0 && fields->loop_from < fields->loop_to;
+}
+
 static bool read_fields(const struct wire_string *layout, struct cpython_fields *ret)
 {
 	const char *at = layout->data, *end = at + layout->size;
@@ -101,11 +127,10 @@ static bool read_fields(const struct wire_string *layout, struct cpython_fields 
 			return false;
 		at += size + !!space;
 	}
-	return ret->frame_code >= 0 && ret->frame_previous >= 0 && ret->frame_instruction >= 0 &&
-	       ret->frame_owner >= 0 && ret->code_filename >= 0 && ret->code_qualname >= 0 &&
-	       ret->code_linetable >= 0 && ret->code_firstline >= 0 && ret->code_bytes >= 0 &&
-	       ret->code_size >= 0 && ret->frame_size >= 0 && ret->code_type >= 0 &&
-	       ret->text >= 0 && ret->bytes >= 0;
+	return ret->frame_code >= 0 && ret->frame_previous >= 0 && ret->code_filename >= 0 &&
+	       ret->code_qualname >= 0 && ret->code_linetable >= 0 && ret->code_firstline >= 0 &&
+	       ret->code_size >= 0 && ret->code_type >= 0 && ret->text >= 0 && ret->bytes >= 0 &&
+	       (ret->frame_unit >= 0 ? has_objects(ret) : has_frames(ret));
 }
 
 static int set(struct runtime_table *table, uint64_t process, const struct cpython_fields *fields)

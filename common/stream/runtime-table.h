@@ -12,6 +12,13 @@
 
 enum { RUNTIME_TABLE_MAX = 1 << 16 /* processes at one time; more are refused */ };
 
+/* Of a code object's table of lines (CPython: Objects/lnotab_notes.txt, Objects/locations.md). */
+enum cpython_line_form {
+	CPYTHON_LINES_LOCATIONS, /* since 3.11 */
+	CPYTHON_LINES_LNOTAB,	 /* co_lnotab, up to 3.9 */
+	CPYTHON_LINES_RANGES,	 /* co_linetable of 3.10 */
+};
+
 /* Offsets in bytes in CPython's structures; -1: this version has no such field. */
 struct cpython_fields {
 	int64_t frame_code, frame_previous, frame_instruction, frame_owner, frame_entry;
@@ -25,6 +32,14 @@ struct cpython_fields {
 	int64_t code_type;			  /* the address of its type */
 	int64_t text;  /* behind the head of a string with ASCII characters, */
 	int64_t bytes; /* and of bytes */
+	/*
+	 * Up to 3.10 frames are objects: the number of the last instruction, of so many bytes each
+	 * (-1: they are no objects), and the state that a frame has as it is executed.
+	 */
+	int64_t frame_index, frame_unit, frame_state, frame_executing;
+	int64_t loop_from, loop_to;		/* addresses of the interpreter's loop, */
+	int64_t loop_other_from, loop_other_to; /* and of a part of it elsewhere; 0 and 0: none */
+	int64_t code_lines;			/* enum cpython_line_form; -1: LOCATIONS */
 };
 
 struct process_runtime {

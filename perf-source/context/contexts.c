@@ -370,7 +370,7 @@ static const char *why_unknown(enum runtime_state state)
 {
 	switch (state) {
 	case RUNTIME_OTHER_VERSION:
-		return "is not known (3.11 to 3.15 are)";
+		return "is not known (3.8 to 3.15 are)";
 	case RUNTIME_WITHOUT_GIL:
 		return "without the GIL is not known";
 	default:
@@ -390,7 +390,7 @@ static void warn_of_unknown(struct contexts *contexts, uint32_t pid, const struc
 	stage_warn(contexts->stage,
 		   "functions in Python of process %" PRIu32 " are not recorded: CPython %.*s %s",
 		   pid, (int)sizeof(runtime->version),
-		   *runtime->version ? runtime->version : "< 3.11", why_unknown(runtime->state));
+		   *runtime->version ? runtime->version : "< 3.8", why_unknown(runtime->state));
 }
 
 /* Emits a runtime before any sample can refer to it, and sets its walk program. 0 or -errno. */

@@ -15,6 +15,24 @@ enum {
 };
 
 static const struct cpython_layout layouts[] = {
+/* Up to 3.10: what differs is the place of the thread states, and of what a frame executes. */
+#define LAYOUT_OF_OBJECTS(version, key_at, current_at, index, unit, state, executing, size, form)  \
+	{                                                                                          \
+		.minor = version, .key = key_at, .current = current_at, .current_id = 176,         \
+		.cframe = CPYTHON_NONE, .current_frame = 24, .cframe_frame = CPYTHON_NONE,         \
+		.cframe_previous = CPYTHON_NONE, .frame_code = 32, .frame_previous = 24,           \
+		.frame_instruction = CPYTHON_NONE, .frame_owner = CPYTHON_NONE,                    \
+		.frame_entry = CPYTHON_NONE, .frame_size = 120, .frame_index = index,              \
+		.frame_unit = unit, .frame_state = state, .frame_executing = executing,            \
+		.frame_object = size, .code_object = 176, .code_filename = 104,                    \
+		.code_qualname = 112, .code_linetable = 120, .code_firstline = 40,                 \
+		.code_bytes = 128, .code_version = CPYTHON_NONE, .code_framesize = CPYTHON_NONE,   \
+		.code_stacksize = CPYTHON_NONE, .code_nlocalsplus = CPYTHON_NONE, .text = 48,      \
+		.lines = form,                                                                     \
+	}
+	LAYOUT_OF_OBJECTS(8, 1392, 1368, 104, 1, 116, 1, 368, CPYTHON_LINES_LNOTAB),
+	LAYOUT_OF_OBJECTS(9, 584, 568, 104, 1, 116, 1, 368, CPYTHON_LINES_LNOTAB),
+	LAYOUT_OF_OBJECTS(10, 584, 568, 96, 2, 108, 0, 360, CPYTHON_LINES_RANGES),
 	{
 		.minor = 11,
 		.key = 592,

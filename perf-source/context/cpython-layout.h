@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/stream/runtime-table.h"
+
 enum { CPYTHON_NONE = -1, CPYTHON_OFFSETS_SIZE = 60 * 8 /* of the process's table, as read */ };
 
 /* Offsets in bytes; CPYTHON_NONE: this version has no such field. */
@@ -21,14 +23,22 @@ struct cpython_layout {
 	int frame_code, frame_previous, frame_instruction, frame_owner;
 	int frame_entry;	    /* whether C has called the frame */
 	int frame_size, frame_tags; /* its fixed part; bits of pointers in it that are no address */
+	/*
+	 * Up to 3.10 frames are objects, each for one activation of the interpreter's loop: the
+	 * number of the last instruction, in so many bytes each (0: frames are no objects), and
+	 * the state of a frame that is executed.
+	 */
+	int frame_index, frame_unit, frame_state, frame_executing;
+	int frame_object, code_object; /* bytes of them, as their types say */
 	int code_filename, code_qualname, code_linetable, code_firstline, code_bytes;
 	int code_version;   /* a number that no other code of the process ever has */
 	int code_framesize; /* words of its frames */
 	int code_stacksize, code_nlocalsplus; /* which are these and the head's, before 3.12 */
 	int text;			      /* in a string: behind its head */
+	enum cpython_line_form lines;
 };
 
-/* The layout of a version as Py_Version has it (0x030d00f0: 3.13.0); NULL: it is not known. */
+/* The layout of a version in Py_Version's form (0x030d00f0: 3.13.0); NULL: it is not known. */
 const struct cpython_layout *cpython_layout_find(uint32_t version);
 
 enum cpython_offsets_result {

@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "perf-source/context/cpython-layout.h"
+#include "perf-source/context/cpython-loop.h"
+#include "perf-source/context/cpython-version.h"
 #include "perf-source/context/runtime.h"
 
 enum {
@@ -21,11 +23,15 @@ enum {
 	LINETABLE_READ = 1536,
 	BYTES_HEAD = 32,
 	OBJECT_TYPE = 8,   /* PyObject.ob_type */
+	TYPE_SIZE = 32,	   /* PyTypeObject.tp_basicsize */
 	VERSION_PART = 32, /* sizes and the first line of code, and its version at the end */
 };
 
 /* The words of a code object that its creation sets: its type, sizes, constants, names, texts. */
 #define CODE_WORDS 0x3ffbeU
+
+/* Up to 3.10: its type, sizes, constants, names, texts. */
+#define OLD_CODE_WORDS 0xfffeU
 
 /*
  * The head of a string or of bytes (PyASCIIObject, PyBytesObject): its type and size never change,
@@ -204,7 +210,7 @@ static void make_walk(const struct cpython_layout *layout, uint64_t type,
 	add_load(frames, 0);
 	ret->object = (struct walk_object){
 		.pointer_mask = ~(uint64_t)layout->frame_tags,
-		.words = CODE_WORDS,
+		.words = layout->frame_unit ? OLD_CODE_WORDS : CODE_WORDS,
 		.pointer = layout->frame_code,
 		.size = whole_words(layout->code_bytes),
 		.type_at = OBJECT_TYPE,
@@ -225,7 +231,6 @@ static void make_walk(const struct cpython_layout *layout, uint64_t type,
 
 static void describe(const struct cpython_layout *layout, uint64_t type, struct runtime *ret)
 {
-	strcpy(ret->kind, "cpython");
 	snprintf(
 		ret->layout, sizeof(ret->layout),
 		"frame.code=%d frame.previous=%d frame.instruction=%d frame.owner=%d frame.entry=%d "
@@ -239,6 +244,27 @@ static void describe(const struct cpython_layout *layout, uint64_t type, struct 
 		layout->code_linetable, layout->code_firstline, layout->code_bytes,
 		whole_words(layout->code_bytes), layout->code_framesize, layout->code_stacksize,
 		layout->code_nlocalsplus, layout->frame_size, type, layout->text, BYTES_HEAD);
+}
+
+/* Likewise, if frames are objects: each is found in an activation of the loop. */
+static void describe_objects(const struct cpython_layout *layout, uint64_t type, uint64_t bias,
+			     const struct cpython_loop *loop, struct runtime *ret)
+{
+	bool is_split = loop->parts[1].to;
+
+	snprintf(ret->layout, sizeof(ret->layout),
+		 "frame.code=%d frame.previous=%d frame.index=%d frame.unit=%d frame.state=%d "
+		 "frame.executing=%d code.filename=%d code.qualname=%d code.linetable=%d "
+		 "code.lines=%d code.firstline=%d code.size=%d code.type=%" PRIu64
+		 " text=%d bytes=%d loop.from=%" PRIu64 " loop.to=%" PRIu64
+		 " loop.other.from=%" PRIu64 " loop.other.to=%" PRIu64,
+		 layout->frame_code, layout->frame_previous, layout->frame_index,
+		 layout->frame_unit, layout->frame_state, layout->frame_executing,
+		 layout->code_filename, layout->code_qualname, layout->code_linetable,
+		 layout->lines, layout->code_firstline, whole_words(layout->code_bytes), type,
+		 layout->text, BYTES_HEAD, bias + loop->parts[0].from, bias + loop->parts[0].to,
+		 is_split ? bias + loop->parts[1].from : 0,
+		 is_split ? bias + loop->parts[1].to : 0);
 }
 
 /* The layout of a version as this process has it. */
@@ -263,10 +289,35 @@ static enum runtime_state find_layout(const struct loaded_image *image, const GE
 	}
 }
 
+/* Whether a type has objects of so many bytes (PyTypeObject.tp_basicsize). */
+static bool has_size(const struct loaded_image *image, const GElf_Sym *type, uint64_t expected)
+{
+	uint64_t size;
+
+	return loaded_image_read(image, type->st_value + TYPE_SIZE, &size, sizeof(size)) &&
+	       size == expected;
+}
+
+/* Describes frames that are objects. RUNTIME_KNOWN, or RUNTIME_OTHER_BUILD. */
+static enum runtime_state find_objects(const struct loaded_image *image,
+				       const struct cpython_layout *layout, const GElf_Sym *code,
+				       struct runtime *ret)
+{
+	struct cpython_loop loop;
+	GElf_Sym frame;
+
+	if (!loaded_image_find_symbol(image, "PyFrame_Type", &frame) ||
+	    !has_size(image, &frame, layout->frame_object) ||
+	    !has_size(image, code, layout->code_object) || !cpython_loop_find(image, &loop))
+		return RUNTIME_OTHER_BUILD;
+	describe_objects(layout, image->bias + code->st_value, image->bias, &loop, ret);
+	return RUNTIME_KNOWN;
+}
+
 enum runtime_state cpython_find(const struct loaded_image *image, struct runtime *ret)
 {
 	struct walk_root roots[WALK_ROOTS_MAX] = { 0 };
-	GElf_Sym runtime, type, symbol;
+	GElf_Sym runtime, type;
 	struct cpython_layout layout;
 	enum runtime_state state;
 	uint32_t version;
@@ -274,9 +325,8 @@ enum runtime_state cpython_find(const struct loaded_image *image, struct runtime
 	if (!loaded_image_find_symbol(image, "_PyRuntime", &runtime) ||
 	    !loaded_image_find_symbol(image, "PyCode_Type", &type))
 		return RUNTIME_NONE;
-	/* Exported since 3.11. */
-	if (!loaded_image_find_symbol(image, "Py_Version", &symbol) ||
-	    !loaded_image_read(image, symbol.st_value, &version, sizeof(version)))
+	version = cpython_version_find(image);
+	if (!version)
 		return RUNTIME_OTHER_VERSION;
 	snprintf(ret->version, sizeof(ret->version), "%u.%u.%u", version >> 24,
 		 version >> 16 & 0xff, version >> 8 & 0xff);
@@ -285,7 +335,10 @@ enum runtime_state cpython_find(const struct loaded_image *image, struct runtime
 		return state;
 	if (!find_roots(image, &layout, &runtime, roots))
 		return RUNTIME_OTHER_BUILD;
+	strcpy(ret->kind, "cpython");
 	make_walk(&layout, image->bias + type.st_value, roots, &ret->walk);
+	if (layout.frame_unit)
+		return find_objects(image, &layout, &type, ret);
 	describe(&layout, image->bias + type.st_value, ret);
 	return RUNTIME_KNOWN;
 }

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/binary-search.h"
+#include "common/base/cleanup.h"
+#include "common/elf/cfi.h"
+#include "common/elf/elf-section.h"
+#include "perf-source/context/cpython-loop.h"
+
+enum {
+	LOOP_MAX = 1 << 20, /* bytes */
+	JUMPS_MIN = 8,	    /* into the middle of a part; bytes may look like a jump by chance */
+	JMP = 0xe9,
+	TWO_BYTES = 0x0f,
+	JCC = 0x80,
+	JCC_MASK = 0xf0,
+};
+
+/* Where jumps out of the loop's code lead. */
+struct jumps {
+	const struct cfi *cfi;
+	uint32_t *n; /* into the middle of each description */
+	uint64_t from, to;
+};
+
+/* The description that has an address, but does not begin there; `n`: none. */
+static size_t find_around(const struct cfi *cfi, uint64_t address)
+{
+	size_t low = BINARY_SEARCH(i, 0, cfi->n, cfi->list[i].start < address);
+
+	return low && address < cfi->list[low - 1].end ? low - 1 : cfi->n;
+}
+
+static void count_jump(struct jumps *jumps, uint64_t target)
+{
+	size_t i = find_around(jumps->cfi, target);
+
+	if ((target < jumps->from || target >= jumps->to) && i < jumps->cfi->n)
+		jumps->n[i]++;
+}
+
+/* Any four bytes behind the code of a jump are taken for its distance. */
+static void count_jumps(struct jumps *jumps, const uint8_t *code, size_t size)
+{
+	for (size_t i = 0; i + 2 + sizeof(int32_t) <= size; i++) {
+		bool is_jcc = code[i] == TWO_BYTES && (code[i + 1] & JCC_MASK) == JCC;
+		size_t at = i + 1 + is_jcc;
+		int32_t distance;
+
+		if (!is_jcc && code[i] != JMP)
+			continue;
+		memcpy(&distance, code + at, sizeof(distance));
+		count_jump(jumps, jumps->from + at + sizeof(distance) + distance);
+	}
+}
+
+/*
+ * The part of the loop that lies elsewhere: the code into whose middle the loop jumps most often.
+ * Other functions are entered at their begin.
+ */
+static void find_other_part(struct jumps *jumps, struct cpython_loop *ret)
+{
+	size_t most = 0;
+
+	for (size_t i = 0; i < jumps->cfi->n; i++)
+		if (jumps->n[i] > jumps->n[most])
+			most = i;
+	if (!jumps->cfi->n || jumps->n[most] < JUMPS_MIN)
+		return;
+	ret->parts[1].from = jumps->cfi->list[most].start;
+	ret->parts[1].to = jumps->cfi->list[most].end;
+}
+
+static void look_at_jumps(const struct loaded_image *image, const struct cfi *cfi,
+			  struct cpython_loop *ret)
+{
+	size_t size = ret->parts[0].to - ret->parts[0].from;
+	_cleanup_free_ uint8_t *code = malloc(size);
+	_cleanup_free_ uint32_t *n = calloc(cfi->n + 1, sizeof(*n));
+	struct jumps jumps = { cfi, n, ret->parts[0].from, ret->parts[0].to };
+
+	if (!code || !n || !loaded_image_read(image, jumps.from, code, size))
+		return;
+	count_jumps(&jumps, code, size);
+	find_other_part(&jumps, ret);
+}
+
+bool cpython_loop_find(const struct loaded_image *image, struct cpython_loop *ret)
+{
+	struct elf_section section = elf_section_before_first(image->elf->elf);
+	GElf_Sym function;
+
+	*ret = (struct cpython_loop){ 0 };
+	if (!loaded_image_find_symbol(image, "_PyEval_EvalFrameDefault", &function) ||
+	    !function.st_size || function.st_size > LOOP_MAX)
+		return false;
+	ret->parts[0].from = function.st_value;
+	ret->parts[0].to = function.st_value + function.st_size;
+	while (elf_section_next(&section)) {
+		const Elf_Data *data =
+			!strcmp(section.name, ".eh_frame") ? elf_section_read(&section) : NULL;
+		struct cfi_section bytes = { .kind = CFI_EH_FRAME };
+		_cleanup_(cfi_deinit) struct cfi cfi = { 0 };
+
+		if (!data)
+			continue;
+		bytes.bytes = data->d_buf;
+		bytes.size = data->d_size;
+		bytes.address = section.header.sh_addr;
+		if (cfi_read(&bytes, &cfi) == 0)
+			look_at_jumps(image, &cfi, ret);
+	}
+	return true;
+}
