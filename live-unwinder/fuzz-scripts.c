@@ -6,9 +6,20 @@
  */
 #include "common/stream/script-place.h"
 #include "live-unwinder/script-merge.h"
+#include "live-unwinder/script/cpython-objects.h"
+#include "live-unwinder/script/cpython-walk.h"
 #include "tests/fuzz/fuzz.h"
 
-enum { PROCESS = 7, TYPE = 0x1000, FRAMES = 40, FRAME_SIZE = 0x100, MAPPING = 5, FRAMESIZE_AT = 16 };
+enum {
+	PROCESS = 7,
+	TYPE = 0x1000,
+	FRAMES = 40,
+	FRAME_SIZE = 0x100,
+	MAPPING = 5,
+	FRAMESIZE_AT = 16,
+	LOOP = 2, /* frames whose code is of the interpreter's loop */
+	LOOP_SIZE = 30,
+};
 
 static void take_fields(struct fuzz_input *input, struct cpython_fields *fields)
 {
@@ -27,6 +38,10 @@ static void take_fields(struct fuzz_input *input, struct cpython_fields *fields)
 	fields->frame_previous &= INT16_MAX;
 	fields->frame_instruction &= INT16_MAX;
 	fields->frame_owner &= INT16_MAX;
+	fields->frame_index &= INT16_MAX;
+	fields->frame_state &= INT16_MAX;
+	fields->loop_from = LOOP;
+	fields->loop_to = LOOP + LOOP_SIZE;
 }
 
 static void add_objects(struct fuzz_input *input, const struct cpython_fields *fields,
@@ -50,11 +65,15 @@ static void add_objects(struct fuzz_input *input, const struct cpython_fields *f
 }
 
 /* Frames of C of equal size, from address 0 on. */
-static void check_merge(const struct script_stack *stack, enum wire_stack_end end)
+/* The stack in memory is what the walk is made of. */
+static void check_merge(const struct script_stack *stack, const struct cpython_fields *fields,
+			const struct wire_sample *sample, enum wire_stack_end end)
 {
 	static struct wire_frame frames[FRAMES + SCRIPT_FRAMES_MAX];
 	uint64_t pointers[FRAMES];
 	struct unwinding unwinding = {
+		.arch = &arch_x86_64,
+		.sample = sample,
 		.frames = frames,
 		.stack_pointers = pointers,
 		.n_frames = FRAMES,
@@ -67,7 +86,7 @@ static void check_merge(const struct script_stack *stack, enum wire_stack_end en
 		pointers[i] = i * FRAME_SIZE;
 		frames[i] = (struct wire_frame){ .address = i };
 	}
-	outcome = script_merge(stack, MAPPING, &unwinding);
+	outcome = script_merge(stack, fields, MAPPING, &unwinding);
 	fuzz_check(outcome == SCRIPT_WHOLE || outcome == SCRIPT_UNPLACED || outcome == SCRIPT_CUT);
 	fuzz_check(outcome != SCRIPT_WHOLE || unwinding.n_frames == FRAMES + stack->n);
 	fuzz_check(outcome != SCRIPT_UNPLACED || unwinding.n_frames == FRAMES);
@@ -84,6 +103,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	static struct script_stack stack;
 	struct fuzz_input input = { bytes, size };
+	static const uint64_t registers[ARCH_REGISTERS_MAX];
 	struct wire_sample sample = { .process = PROCESS };
 	struct cpython_fields fields;
 	struct code_table codes;
@@ -94,14 +114,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	take_fields(&input, &fields);
 	add_objects(&input, &fields, &codes);
 	sample.walk.data = fuzz_take_block(&input, input.size, &sample.walk.size);
-	outcome = cpython_walk_read(&fields, &codes, &sample, &stack);
+	sample.stack = sample.walk;
+	sample.registers.data = registers;
+	sample.registers.n = arch_x86_64.n_registers;
+	outcome = (fields.frame_unit > 0 ? cpython_objects_read
+					 : cpython_walk_read)(&fields, &codes, &sample, &stack);
 	fuzz_check(outcome < SCRIPT_UNPLACED);
 	fuzz_check(outcome <= SCRIPT_LIMIT || !stack.n_segments);
 	for (size_t i = 0; i < stack.n_segments; i++)
 		n += stack.segments[i].n;
 	fuzz_check(n == stack.n && n <= SCRIPT_FRAMES_MAX);
-	check_merge(&stack, WIRE_stack_end_COMPLETE);
-	check_merge(&stack, WIRE_stack_end_TRUNCATED);
+	check_merge(&stack, &fields, &sample, WIRE_stack_end_COMPLETE);
+	check_merge(&stack, &fields, &sample, WIRE_stack_end_TRUNCATED);
 	free((void *)sample.walk.data);
 	code_table_deinit(&codes);
 	return 0;

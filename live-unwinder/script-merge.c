@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "common/stream/script-place.h"
+#include "live-unwinder/script-activations.h"
 #include "live-unwinder/script-merge.h"
 
 /* Segments that have a C frame: each its own, in their order. */
@@ -38,6 +39,19 @@ static enum script_outcome place_segments(struct placing *placing)
 	return SCRIPT_WHOLE;
 }
 
+static enum script_outcome find_activations(struct placing *placing,
+					    const struct cpython_fields *fields)
+{
+	enum script_outcome outcome = script_activations_find(placing->stack, fields,
+							      placing->unwinding, placing->frames);
+
+	if (outcome == SCRIPT_WHOLE) {
+		placing->n_segments = placing->stack->n_segments;
+		placing->n = placing->stack->n;
+	}
+	return outcome;
+}
+
 /* Copies the frames of one segment, of which the last is places[n - 1], in front of `to`. */
 static struct wire_frame *copy_segment(struct wire_frame *to, const uint64_t *places, size_t n,
 				       uint32_t mapping)
@@ -70,11 +84,14 @@ static void put_segments(const struct placing *placing, uint32_t mapping,
 	}
 }
 
-enum script_outcome script_merge(const struct script_stack *stack, uint32_t mapping,
+enum script_outcome script_merge(const struct script_stack *stack,
+				 const struct cpython_fields *fields, uint32_t mapping,
 				 struct unwinding *unwinding)
 {
 	struct placing placing = { .stack = stack, .unwinding = unwinding };
-	enum script_outcome outcome = place_segments(&placing);
+	enum script_outcome outcome = stack->anchoring == SCRIPT_ANCHOR_HELD
+					      ? find_activations(&placing, fields)
+					      : place_segments(&placing);
 
 	if (outcome != SCRIPT_UNPLACED)
 		put_segments(&placing, mapping, unwinding);

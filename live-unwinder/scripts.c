@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "live-unwinder/scripts.h"
 #include "common/stream/script-place.h"
+#include "live-unwinder/script/cpython-objects.h"
+#include "live-unwinder/script/cpython-walk.h"
 
 static const char *const outcome_names[SCRIPT_OUTCOMES_MAX] = {
 	[SCRIPT_WHOLE] = "whole",   [SCRIPT_LIMIT] = "limit",	  [SCRIPT_NO_FRAMES] = "no-frames",
@@ -51,15 +53,15 @@ static enum script_outcome add_frames(struct scripts *scripts,
 {
 	const struct mapping *mapping =
 		mapping_table_find(process_mappings(&processes->kernel), SCRIPT_START);
-	enum script_outcome outcome =
-		cpython_walk_read(fields, &scripts->codes, unwinding->sample, &scripts->stack);
-	enum script_outcome merged;
+	enum script_outcome outcome, merged;
 
+	outcome = (fields->frame_unit > 0 ? cpython_objects_read : cpython_walk_read)(
+		fields, &scripts->codes, unwinding->sample, &scripts->stack);
 	if (!scripts->stack.n_segments)
 		return outcome;
 	if (!mapping || unwinding->n_frames + scripts->stack.n > n_frames_max)
 		return SCRIPT_UNPLACED;
-	merged = script_merge(&scripts->stack, mapping->number, unwinding);
+	merged = script_merge(&scripts->stack, fields, mapping->number, unwinding);
 	return merged == SCRIPT_WHOLE ? outcome : merged;
 }
 

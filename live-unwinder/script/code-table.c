@@ -33,11 +33,13 @@ static bool read_field(const struct wire_memory *record, int64_t at, void *ret, 
 	return true;
 }
 
-/* Words of the code's frames; 0: it has no such fields. */
+/* Words of the code's frames, of which only a stack of frames needs the number; 0: it has none. */
 static uint64_t words_of(const struct cpython_fields *fields, const struct wire_memory *record)
 {
 	uint32_t words, locals;
 
+	if (fields->frame_unit > 0)
+		return 1;
 	if (fields->code_framesize >= 0)
 		return read_field(record, fields->code_framesize, &words, sizeof(words)) ? words
 											 : 0;

@@ -3,11 +3,10 @@
 #include <string.h>
 
 #include "common/stream/script-place.h"
-#include "common/stream/script-walk.h"
 #include "live-unwinder/script/cpython-walk.h"
+#include "live-unwinder/script/walk-view.h"
 
 enum {
-	LISTS_MAX = 2,
 	FRAMES = 0,
 	CFRAMES = 1,
 	/* enum _frameowner */
@@ -22,64 +21,16 @@ enum {
 	FIRST_PIECE_BEGIN = 32,
 };
 
-struct walk_list_view {
-	const char *elements; /* NULL: there is no such list */
-	size_t window, n;
-	enum wire_walk_end end;
-};
-
 struct cpython_walk {
 	const struct cpython_fields *fields;
 	const struct code_table *codes;
 	uint64_t process;
-	struct walk_list_view lists[LISTS_MAX];
+	struct walk_list_view lists[WALK_VIEW_LISTS];
 	struct script_stack *stack;
 	uint64_t segment_frame; /* address of the current segment's first frame; 0: none yet */
 	uint32_t n_in_segment;
 	uint64_t inner_frame; /* the last frame that the thread owns, whose caller is to follow */
 };
-
-static bool read_lists(const struct wire_blob *blob, struct walk_list_view lists[LISTS_MAX])
-{
-	const char *at = blob->data, *end = at + blob->size;
-	struct walk_list_head head;
-
-	while (at < end) {
-		size_t size;
-
-		if ((size_t)(end - at) < sizeof(head))
-			return false;
-		memcpy(&head, at, sizeof(head));
-		at += sizeof(head);
-		size = (sizeof(struct walk_element) + head.window) * head.n;
-		if ((size_t)(end - at) < size || head.list >= LISTS_MAX || !head.window)
-			return false;
-		lists[head.list] = (struct walk_list_view){ at, head.window, head.n, head.end };
-		at += size;
-	}
-	return lists[FRAMES].elements;
-}
-
-static const char *element_at(const struct walk_list_view *list, size_t i, struct walk_element *ret)
-{
-	const char *at = list->elements + i * (sizeof(*ret) + list->window);
-
-	memcpy(ret, at, sizeof(*ret));
-	return at + sizeof(*ret);
-}
-
-static bool has_field(const struct walk_list_view *list, int64_t at, size_t size)
-{
-	return at >= 0 && (size_t)at + size <= list->window;
-}
-
-static uint64_t read_word(const char *window, int64_t at)
-{
-	uint64_t word;
-
-	memcpy(&word, window + at, sizeof(word));
-	return word;
-}
 
 /* Whether the walk's windows hold the fields. */
 static bool fits(const struct cpython_walk *walk)
@@ -88,17 +39,17 @@ static bool fits(const struct cpython_walk *walk)
 	const struct walk_list_view *frames = &walk->lists[FRAMES],
 				    *cframes = &walk->lists[CFRAMES];
 
-	if (!has_field(frames, fields->frame_code, sizeof(uint64_t)) ||
-	    !has_field(frames, fields->frame_previous, sizeof(uint64_t)) ||
-	    !has_field(frames, fields->frame_instruction, sizeof(uint64_t)) ||
-	    !has_field(frames, fields->frame_owner, 1))
+	if (!walk_view_has(frames, fields->frame_code, sizeof(uint64_t)) ||
+	    !walk_view_has(frames, fields->frame_previous, sizeof(uint64_t)) ||
+	    !walk_view_has(frames, fields->frame_instruction, sizeof(uint64_t)) ||
+	    !walk_view_has(frames, fields->frame_owner, 1))
 		return false;
 	if (fields->frame_entry >= 0 &&
-	    !(has_field(frames, fields->frame_entry, 1) && cframes->elements))
+	    !(walk_view_has(frames, fields->frame_entry, 1) && cframes->elements))
 		return false;
 	return !cframes->elements ||
-	       (has_field(cframes, fields->cframe_frame, sizeof(uint64_t)) &&
-		has_field(cframes, fields->cframe_previous, sizeof(uint64_t)));
+	       (walk_view_has(cframes, fields->cframe_frame, sizeof(uint64_t)) &&
+		walk_view_has(cframes, fields->cframe_previous, sizeof(uint64_t)));
 }
 
 static bool begins_piece(uint64_t frame)
@@ -124,8 +75,8 @@ static enum script_outcome add_place(struct cpython_walk *walk, const struct wal
 {
 	const struct cpython_fields *fields = walk->fields;
 	uint64_t tags = fields->frame_tags > 0 ? fields->frame_tags : 0;
-	uint64_t address = read_word(window, fields->frame_code) & ~tags;
-	uint64_t distance = read_word(window, fields->frame_instruction) -
+	uint64_t address = walk_view_word(window, fields->frame_code) & ~tags;
+	uint64_t distance = walk_view_word(window, fields->frame_instruction) -
 			    (address + fields->code_bytes - CODE_UNIT);
 	struct script_code_view code = { 0 };
 	enum code_table_answer answer =
@@ -159,8 +110,8 @@ static bool end_segment(struct cpython_walk *walk, uint64_t anchor)
 
 		if (stack->n_segments >= cframes->n)
 			return false;
-		window = element_at(cframes, stack->n_segments, &head);
-		if (read_word(window, walk->fields->cframe_frame) != walk->segment_frame)
+		window = walk_view_element(cframes, stack->n_segments, &head);
+		if (walk_view_word(window, walk->fields->cframe_frame) != walk->segment_frame)
 			return false;
 		if (walk->fields->frame_entry >= 0)
 			anchor = head.address;
@@ -178,7 +129,7 @@ static bool end_segment(struct cpython_walk *walk, uint64_t anchor)
 static bool is_base(const struct cpython_walk *walk, size_t i, const char *window)
 {
 	return i && i + 1 == walk->lists[FRAMES].n && !walk->n_in_segment &&
-	       !read_word(window, walk->fields->frame_previous);
+	       !walk_view_word(window, walk->fields->frame_previous);
 }
 
 /* Takes one frame. SCRIPT_WHOLE, or what is wrong. */
@@ -187,7 +138,7 @@ static enum script_outcome take_frame(struct cpython_walk *walk, size_t i)
 	const struct cpython_fields *fields = walk->fields;
 	bool has_entries = fields->frame_entry >= 0;
 	struct walk_element element;
-	const char *window = element_at(&walk->lists[FRAMES], i, &element);
+	const char *window = walk_view_element(&walk->lists[FRAMES], i, &element);
 	uint8_t owner = window[fields->frame_owner];
 	enum script_outcome outcome;
 
@@ -218,7 +169,8 @@ static bool has_all_activations(const struct cpython_walk *walk)
 	if (!cframes->elements)
 		return true;
 	return cframes->end == WIRE_walk_end_END && cframes->n == walk->stack->n_segments + 1 &&
-	       !read_word(element_at(cframes, cframes->n - 1, &head), walk->fields->cframe_frame);
+	       !walk_view_word(walk_view_element(cframes, cframes->n - 1, &head),
+			       walk->fields->cframe_frame);
 }
 
 static enum script_outcome read_frames(struct cpython_walk *walk)
@@ -250,7 +202,7 @@ static enum script_outcome read_walk(struct cpython_walk *walk, const struct wir
 
 	if (sample->walk_end == WIRE_walk_end_BUDGET)
 		return SCRIPT_BUDGET;
-	if (!read_lists(&sample->walk, walk->lists))
+	if (!walk_view_read(&sample->walk, walk->lists))
 		return SCRIPT_DAMAGED;
 	if (frames->end == WIRE_walk_end_NO_ROOT || !frames->n)
 		return SCRIPT_NO_FRAMES;
@@ -272,6 +224,7 @@ enum script_outcome cpython_walk_read(const struct cpython_fields *fields,
 	enum script_outcome outcome;
 
 	ret->n = ret->n_segments = 0;
+	ret->anchoring = SCRIPT_ANCHOR_IN_FRAME;
 	outcome = read_walk(&walk, sample);
 	if (outcome > SCRIPT_LIMIT)
 		ret->n = ret->n_segments = 0;

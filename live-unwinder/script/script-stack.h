@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a thread's interpreter executes: segments of frames, each run by one activation in C. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SCRIPT_FRAMES_MAX = 1024 };
+
+/* How a segment belongs to the C frame of its activation. */
+enum script_anchoring {
+	SCRIPT_ANCHOR_IN_FRAME, /* its anchor is an address within the frame */
+	SCRIPT_ANCHOR_HELD,	/* its anchor is a value that the activation holds */
+};
+
+struct script_segment {
+	uint64_t anchor;
+	uint32_t n; /* frames */
+};
+
+/* Innermost first. */
+struct script_stack {
+	uint64_t places[SCRIPT_FRAMES_MAX]; /* script-place.h */
+	size_t n;
+	struct script_segment segments[SCRIPT_FRAMES_MAX];
+	size_t n_segments;
+	enum script_anchoring anchoring;
+};
+
+enum script_outcome {
+	SCRIPT_WHOLE,
+	SCRIPT_LIMIT,	  /* as far as the limit of the walk allows; what is there is true */
+	SCRIPT_NO_FRAMES, /* the thread executes nothing */
+	SCRIPT_TORN,	  /* the lists were between two states */
+	SCRIPT_UNKNOWN,	  /* the stream does not have all of the code */
+	SCRIPT_ABSENT,	  /* not all was in memory */
+	SCRIPT_BUDGET,	  /* reading had taken too much time */
+	SCRIPT_DAMAGED,	  /* the record is no walk */
+	/* Of script_merge(). */
+	SCRIPT_UNPLACED, /* it does not fit the C frames */
+	SCRIPT_CUT,	 /* C frames end before its last ones */
+	SCRIPT_OUTCOMES_MAX,
+};

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
+#include "live-unwinder/script/walk-view.h"
+
+bool walk_view_read(const struct wire_blob *blob, struct walk_list_view lists[WALK_VIEW_LISTS])
+{
+	const char *at = blob->data, *end = at + blob->size;
+	struct walk_list_head head;
+
+	while (at < end) {
+		size_t size;
+
+		if ((size_t)(end - at) < sizeof(head))
+			return false;
+		memcpy(&head, at, sizeof(head));
+		at += sizeof(head);
+		size = (sizeof(struct walk_element) + head.window) * head.n;
+		if ((size_t)(end - at) < size || head.list >= WALK_VIEW_LISTS || !head.window)
+			return false;
+		lists[head.list] = (struct walk_list_view){ at, head.window, head.n, head.end };
+		at += size;
+	}
+	return lists[0].elements;
+}
+
+const char *walk_view_element(const struct walk_list_view *list, size_t i, struct walk_element *ret)
+{
+	const char *at = list->elements + i * (sizeof(*ret) + list->window);
+
+	memcpy(ret, at, sizeof(*ret));
+	return at + sizeof(*ret);
+}
+
+bool walk_view_has(const struct walk_list_view *list, int64_t at, size_t size)
+{
+	return at >= 0 && (size_t)at + size <= list->window;
+}
+
+uint64_t walk_view_word(const char *window, int64_t at)
+{
+	uint64_t word;
+
+	memcpy(&word, window + at, sizeof(word));
+	return word;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The lists of a sample's walk (script-walk.h), and words of their windows. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/stream/script-walk.h"
+#include "common/wire/wire.h"
+
+enum { WALK_VIEW_LISTS = 2 };
+
+struct walk_list_view {
+	const char *elements; /* NULL: there is no such list */
+	size_t window, n;
+	enum wire_walk_end end;
+};
+
+/* False: damaged, or without a first list. */
+bool walk_view_read(const struct wire_blob *blob, struct walk_list_view lists[WALK_VIEW_LISTS]);
+
+/* The window of an element. */
+const char *walk_view_element(const struct walk_list_view *list, size_t i,
+			      struct walk_element *ret);
+
+/* Whether the list's windows hold `size` bytes at an offset; negative: no such field. */
+bool walk_view_has(const struct walk_list_view *list, int64_t at, size_t size);
+
+uint64_t walk_view_word(const char *window, int64_t at);
