@@ -31,6 +31,10 @@ enum {
 	CODE_NONE = 15,
 	VARINT_BITS = 6,
 	VARINT_MORE = 0x40,
+
+	/* Of earlier line tables. */
+	CODE_UNIT = 2, /* bytes of an instruction */
+	RANGE_WITHOUT_LINE = -128,
 };
 
 /* A piece behind an object: its size in 8 bytes, and its bytes, filled to a multiple of 8. */
@@ -113,21 +117,24 @@ bool cpython_code_decode(const struct cpython_fields *fields, const struct wire_
 	uint64_t size;
 
 	if ((uint64_t)fields->code_size > record->bytes.size ||
-	    fields->code_firstline > fields->code_size - (int64_t)sizeof(ret->first_line) ||
+	    fields->code_firstline > fields->code_size - (int64_t)sizeof(uint32_t) ||
 	    !next_piece(&pieces, &name) || !next_piece(&pieces, &file) ||
 	    !next_piece(&pieces, &lines))
 		return false;
 	*ret = (struct cpython_code){ 0 };
-	ret->first_line = read_number(bytes + fields->code_firstline, sizeof(ret->first_line));
+	ret->lines.first_line = read_number(bytes + fields->code_firstline, sizeof(uint32_t));
+	if (fields->code_lines > 0)
+		ret->lines.form = fields->code_lines;
 	decode_text(fields, &name, ret->name);
 	decode_text(fields, &file, ret->file);
 	if (lines.size < (size_t)fields->bytes || lines.size < LENGTH_AT + sizeof(size))
 		return true;
 	size = read_number((const char *)lines.data + LENGTH_AT, sizeof(size));
-	ret->lines = (const uint8_t *)lines.data + fields->bytes;
-	ret->lines_size = lines.size - fields->bytes;
-	if (size < ret->lines_size)
-		ret->lines_size = size;
+	ret->lines.bytes = (const uint8_t *)lines.data + fields->bytes;
+	ret->lines.size = lines.size - fields->bytes;
+	ret->lines.is_cut = size > ret->lines.size;
+	if (!ret->lines.is_cut)
+		ret->lines.size = size;
 	return true;
 }
 
@@ -156,27 +163,76 @@ static int64_t line_difference(uint8_t code, const uint8_t *at, const uint8_t *e
 	return code == CODE_NO_COLUMNS || code == CODE_LONG ? read_signed(at, end) : 0;
 }
 
-uint32_t cpython_code_line(const uint8_t *lines, size_t size, uint32_t first_line,
-			   uint64_t instruction)
+static uint32_t valid_line(int64_t line)
 {
-	const uint8_t *at = lines, *end;
-	int64_t line = first_line;
+	return line < 0 || line > UINT32_MAX ? 0 : line;
+}
+
+static uint32_t find_location(const struct cpython_lines *lines, uint64_t instruction)
+{
+	const uint8_t *at = lines->bytes, *end = at + lines->size;
+	int64_t line = lines->first_line;
 	uint64_t covered = 0;
 
-	if (!instruction)
-		return first_line;
-	if (!size) /* it was not in memory */
-		return 0;
-	end = lines + size;
 	while (at < end && (*at & ENTRY_BEGINS)) {
 		uint8_t head = *at++, code = head >> ENTRY_CODE_SHIFT & ENTRY_CODE_MASK;
 
 		line += line_difference(code, at, end);
 		covered += (head & ENTRY_LENGTH_MASK) + 1;
 		if (instruction <= covered)
-			return code == CODE_NONE || line < 0 || line > UINT32_MAX ? 0 : line;
+			return code == CODE_NONE ? 0 : valid_line(line);
 		while (at < end && !(*at & ENTRY_BEGINS))
 			at++;
 	}
 	return 0;
+}
+
+/* Pairs: so many bytes of instructions further, the line is so many more. */
+static uint32_t find_in_lnotab(const struct cpython_lines *lines, uint64_t instruction)
+{
+	uint64_t offset = (instruction - 1) * CODE_UNIT, covered = 0;
+	int64_t line = lines->first_line;
+
+	for (size_t i = 0; i + 2 <= lines->size; i += 2) {
+		covered += lines->bytes[i];
+		if (covered > offset)
+			return valid_line(line);
+		line += (int8_t)lines->bytes[i + 1];
+	}
+	return lines->is_cut ? 0 : valid_line(line);
+}
+
+/* Pairs: so many bytes of instructions have a line that is so many more than the one before. */
+static uint32_t find_range(const struct cpython_lines *lines, uint64_t instruction)
+{
+	uint64_t offset = (instruction - 1) * CODE_UNIT, covered = 0;
+	int64_t line = lines->first_line;
+
+	for (size_t i = 0; i + 2 <= lines->size; i += 2) {
+		int8_t difference = lines->bytes[i + 1];
+
+		covered += lines->bytes[i];
+		if (difference != RANGE_WITHOUT_LINE)
+			line += difference;
+		if (covered > offset)
+			return difference == RANGE_WITHOUT_LINE ? 0 : valid_line(line);
+	}
+	return 0;
+}
+
+uint32_t cpython_lines_find(const struct cpython_lines *lines, uint64_t instruction)
+{
+	if (!instruction)
+		return lines->first_line;
+	if (!lines->bytes) /* it was not in memory */
+		return 0;
+	switch (lines->form) {
+	case CPYTHON_LINES_LOCATIONS:
+		return find_location(lines, instruction);
+	case CPYTHON_LINES_LNOTAB:
+		return find_in_lnotab(lines, instruction);
+	case CPYTHON_LINES_RANGES:
+		return find_range(lines, instruction);
+	}
+	return 0; /* a later version's */
 }

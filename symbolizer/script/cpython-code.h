@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Code objects of CPython 3.11 to 3.15, as memory records have them: names, and the line of each
- * instruction (Objects/locations.md of CPython's sources). All of it is the target's.
+ * Code objects of CPython 3.8 to 3.15, as memory records have them: names, and the line of each
+ * instruction. All of it is the target's.
  */
 #pragma once
 
@@ -11,12 +11,19 @@
 
 enum { CPYTHON_TEXT_MAX = 1024 /* bytes in UTF-8, with the zero */ };
 
-struct cpython_code {
-	char name[CPYTHON_TEXT_MAX]; /* qualified; empty: not in memory */
-	char file[CPYTHON_TEXT_MAX];
+/* A table of the lines of instructions. */
+struct cpython_lines {
+	enum cpython_line_form form;
+	const uint8_t *bytes;
+	size_t size;
+	bool is_cut; /* not all of it was read */
 	uint32_t first_line;
-	const uint8_t *lines; /* borrowed from the record */
-	size_t lines_size;
+};
+
+struct cpython_code {
+	char name[CPYTHON_TEXT_MAX]; /* qualified since 3.11; empty: not in memory */
+	char file[CPYTHON_TEXT_MAX];
+	struct cpython_lines lines; /* borrowed from the record */
 };
 
 /* False: the record is none of code. */
@@ -27,5 +34,4 @@ bool cpython_code_decode(const struct cpython_fields *fields, const struct wire_
  * The line of an instruction, counted from 1 on; 0: what comes before the first has the line of the
  * function. Returns 0: it has none, or the table ends before it.
  */
-uint32_t cpython_code_line(const uint8_t *lines, size_t size, uint32_t first_line,
-			   uint64_t instruction);
+uint32_t cpython_lines_find(const struct cpython_lines *lines, uint64_t instruction);

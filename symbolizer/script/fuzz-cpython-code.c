@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		check_text(code.name);
 		check_text(code.file);
 		for (uint64_t i = 0; i < INSTRUCTIONS; i++)
-			cpython_code_line(code.lines, code.lines_size, code.first_line, i);
+			cpython_lines_find(&code.lines, i);
 	}
 	free((void *)record.bytes.data);
 	return 0;

@@ -10,11 +10,10 @@
 struct script_code {
 	UT_hash_handle hh;
 	uint64_t number;
-	struct script_code *next; /* of its process */
-	uint32_t first_line;
-	size_t size, lines_at, lines_size; /* of `bytes`; where the line table is in it */
-	size_t file_at;
-	char bytes[]; /* name, zero, file, zero, line table */
+	struct script_code *next;   /* of its process */
+	struct cpython_lines lines; /* of which the bytes are in `bytes`, */
+	size_t size, file_at;	    /* of so many bytes, with the file's name from here on */
+	char bytes[];		    /* name, zero, file, zero, line table */
 };
 
 struct script_process {
@@ -90,20 +89,20 @@ static struct script_process *get_process(struct script_names *names, uint64_t n
 static struct script_code *make_code(const struct cpython_code *decoded)
 {
 	size_t name_size = strlen(decoded->name) + 1, file_size = strlen(decoded->file) + 1;
-	size_t size = name_size + file_size + decoded->lines_size;
+	size_t size = name_size + file_size + decoded->lines.size;
 	struct script_code *code = calloc(1, sizeof(*code) + size);
 
 	if (!code)
 		return NULL;
 	code->size = size;
-	code->first_line = decoded->first_line;
+	code->lines = decoded->lines;
 	code->file_at = name_size;
-	code->lines_at = name_size + file_size;
-	code->lines_size = decoded->lines_size;
 	memcpy(code->bytes, decoded->name, name_size);
 	memcpy(code->bytes + code->file_at, decoded->file, file_size);
-	if (code->lines_size)
-		memcpy(code->bytes + code->lines_at, decoded->lines, code->lines_size);
+	if (!decoded->lines.bytes)
+		return code;
+	code->lines.bytes =
+		memcpy(code->bytes + name_size + file_size, decoded->lines.bytes, code->lines.size);
 	return code;
 }
 
@@ -169,7 +168,5 @@ void script_names_find(const struct script_names *names, struct wire_symbol *sym
 		return;
 	symbol->name = wire_string(code->bytes, WIRE_NAME_MAX);
 	symbol->file = wire_string(code->bytes + code->file_at, WIRE_NAME_MAX);
-	symbol->line =
-		cpython_code_line((const uint8_t *)code->bytes + code->lines_at, code->lines_size,
-				  code->first_line, script_place_instruction(symbol->offset));
+	symbol->line = cpython_lines_find(&code->lines, script_place_instruction(symbol->offset));
 }

@@ -99,7 +99,7 @@ static void test_names_in_all_widths(void **state)
 	decode(&code);
 	assert_string_equal(code.name, "main.<locals>.f");
 	assert_string_equal(code.file, "caf\xc3\xa9");
-	assert_int_equal(code.first_line, FIRST_LINE);
+	assert_int_equal(code.lines.first_line, FIRST_LINE);
 	begin();
 	put_text(two, 2, 2, COMPACT);
 	put_text(four, 4, 4, COMPACT);
@@ -135,8 +135,36 @@ static void test_lines_of_instructions(void **state)
 	put_lines(lines, sizeof(lines));
 	decode(&code);
 	for (size_t i = 0; i < sizeof(expected) / sizeof(*expected); i++)
-		assert_int_equal(cpython_code_line(code.lines, code.lines_size, code.first_line, i),
-				 expected[i]);
+		assert_int_equal(cpython_lines_find(&code.lines, i), expected[i]);
+}
+
+static void check_lines(enum cpython_line_form form, const void *bytes, size_t size, bool is_cut,
+			const uint32_t *expected, size_t n)
+{
+	const struct cpython_lines lines = { form, bytes, size, is_cut, FIRST_LINE };
+
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(cpython_lines_find(&lines, i), expected[i]);
+}
+
+/* Two instructions of the first line, two of the next, one 200 lines further, the rest before. */
+static void test_lines_of_3_9(void **state)
+{
+	static const uint8_t lnotab[] = { 4, 1, 4, 127, 0, 73, 2, (uint8_t)-128, 0, (uint8_t)-70 };
+	static const uint32_t expected[] = { 10, 10, 10, 11, 11, 211, 13, 13 };
+	static const uint32_t cut[] = { 10, 10, 10, 11, 11, 0 };
+
+	check_lines(CPYTHON_LINES_LNOTAB, lnotab, sizeof(lnotab), false, expected, 8);
+	check_lines(CPYTHON_LINES_LNOTAB, lnotab, 4, true, cut, 6);
+}
+
+/* Two instructions of the first line, one without a line, two of the line before. */
+static void test_lines_of_3_10(void **state)
+{
+	static const uint8_t ranges[] = { 4, 0, 2, (uint8_t)-128, 4, (uint8_t)-1 };
+	static const uint32_t expected[] = { 10, 10, 10, 0, 9, 9, 0 };
+
+	check_lines(CPYTHON_LINES_RANGES, ranges, sizeof(ranges), false, expected, 7);
 }
 
 static void test_what_was_not_read(void **state)
@@ -155,7 +183,7 @@ static void test_what_was_not_read(void **state)
 	decode(&code);
 	assert_string_equal(code.name, "");
 	assert_string_equal(code.file, "f.py");
-	assert_int_equal(code.lines_size, 0);
+	assert_int_equal(code.lines.size, 0);
 	for (size_t size = 0; size < CODE_SIZE + 16; size++) {
 		record = (struct wire_memory){ .bytes = { made.bytes, size } };
 		assert_false(cpython_code_decode(&fields, &record, &code));
@@ -167,6 +195,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names_in_all_widths),
 		cmocka_unit_test(test_lines_of_instructions),
+		cmocka_unit_test(test_lines_of_3_9),
+		cmocka_unit_test(test_lines_of_3_10),
 		cmocka_unit_test(test_what_was_not_read),
 	};
 
