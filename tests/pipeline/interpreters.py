@@ -13,8 +13,9 @@ import reading
 PROGRAMS = Path(__file__).resolve().parent.parent / "programs"
 CHAINS, GENERATED = PROGRAMS / "chains.py", PROGRAMS / "generated.py"
 FAKE = pipeline.BUILD / "tests" / "pipeline" / "python-fake"
-KNOWN = "3.11", "3.12", "3.13", "3.14", "3.15"
-FROM_DEBIAN = "3.14", "3.15"  # of its newest suite, as Debian 12 and 13 have none
+KNOWN = "3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.15"
+OBJECTS = "3.8", "3.9", "3.10"  # whose frames are objects, without qualified names
+FROM_DEBIAN = {"3.9": "bullseye", "3.14": "sid", "3.15": "sid"}  # as Debian 12 and 13 have none
 FETCH_PROGRAM = Path(__file__).resolve().parent.parent / "fetch-program"
 LINK = re.compile(r"f(\d+)_of_f(\d+)$")
 
@@ -29,9 +30,9 @@ def find(version):
 
 
 def fetch(version):
-    """A program that runs the version of Debian's newest suite, with its own libraries; None: it cannot be had."""
+    """A program that runs the version of another Debian, with its own libraries; None: it cannot be had."""
     root = pipeline.BUILD / "tests" / f"debian-python{version}"
-    done = subprocess.run([FETCH_PROGRAM, root, "sid", f"python{version}"], capture_output=True, text=True, check=False)
+    done = subprocess.run([FETCH_PROGRAM, root, FROM_DEBIAN[version], f"python{version}"], capture_output=True, text=True, check=False)
     if done.returncode:
         print(f"CPython {version} could not be fetched: {done.stderr.strip()}", file=sys.stderr)
         return None
@@ -48,6 +49,10 @@ def interpreters():
     """What runs each known version that is here or can be fetched."""
     found = [find(version) or (version in FROM_DEBIAN and fetch(version)) for version in KNOWN]
     return [program for program in found if program]
+
+
+def has_objects(python):
+    return any(python.endswith(f"python{version}") for version in OBJECTS)
 
 
 def is_true(names):
@@ -71,10 +76,10 @@ class InterpreterTest(pipeline.RecordingTest):
         self.stream = self.directory / "recorded.stream"
 
     def any_interpreter(self):
-        found = interpreters()
-        if not found:
-            self.skipTest("no CPython 3.11 to 3.15 is here")
-        return found[0]
+        """The first one whose frames are no objects."""
+        if not interpreters():
+            self.skipTest("no CPython 3.8 to 3.15 is here")
+        return next((python for python in interpreters() if not has_objects(python)), interpreters()[0])
 
     def record(self, *command, options=("-e", "cpu-clock")):
         with self.stream.open("wb") as out:

@@ -101,7 +101,8 @@ def function(number, callees, how):
         for callee in callees:
             how(callee)
     name = f"f{number}_of_f{(number - 1) // 2}" if number else "f0"
-    body.__code__ = body.__code__.replace(co_name=name, co_qualname=name)
+    names = {"co_name": name, "co_qualname": name} if hasattr(body.__code__, "co_qualname") else {"co_name": name}
+    body.__code__ = body.__code__.replace(**names)
     return body
 
 
