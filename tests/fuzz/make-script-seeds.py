@@ -14,14 +14,17 @@ import streams  # noqa: E402
 import walks  # noqa: E402
 
 # In the order of struct cpython_fields.
-FIELDS = ("frame.code", "frame.previous", "frame.instruction", "frame.owner", "frame.entry", "cframe.frame",
+FIELDS = ("frame.code", "frame.previous", "frame.instruction", "frame.owner", "frame.entry", "frame.tags", "cframe.frame",
           "cframe.previous", "code.filename", "code.qualname", "code.linetable", "code.firstline", "code.bytes",
-          "code.size", "code.framesize", "code.stacksize", "code.nlocalsplus", "frame.size", "code.type", "text", "bytes")
+          "code.size", "code.framesize", "code.stacksize", "code.nlocalsplus", "frame.size", "code.type", "text", "bytes",
+          "frame.index", "frame.unit", "frame.state", "frame.executing", "loop.from", "loop.to", "loop.other.from",
+          "loop.other.to", "code.lines")
+ADDRESSES = "code.type", "loop.from", "loop.to", "loop.other.from", "loop.other.to"  # of no use to the targets
 OBJECTS_MAX, BYTES_MAX, SEEDS = 255, 6000, 3
 
 
 def fields_of(layout):
-    return struct.pack("<20h", *(0 if name == "code.type" else layout.get(name, -1) for name in FIELDS))
+    return struct.pack(f"<{len(FIELDS)}h", *(0 if name in ADDRESSES else layout.get(name, -1) for name in FIELDS))
 
 
 def walk_of(record):
