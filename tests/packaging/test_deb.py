@@ -17,10 +17,16 @@ UNIT = "stackpipe-record.service"
 # Packages that a service manager needs; and a command that runs forever.
 MORE_PACKAGES = "systemd,systemd-sysv,dbus,libcap2-bin,python3-minimal"
 BUSY = "while :; do :; done"
-PROFILER_CAPABILITIES = "cap_perfmon,cap_ipc_lock,cap_sys_ptrace,cap_syslog,cap_checkpoint_restore=ep"
+SCRIPT = """def spins_in_python():
+    while True:
+        pass
+spins_in_python()
+"""
+PROFILER_CAPABILITIES = "cap_perfmon,cap_bpf,cap_ipc_lock,cap_sys_ptrace,cap_syslog,cap_checkpoint_restore=ep"
 # In the root: starts the service, lets it record a busy process, stops it, and writes the result.
 TRY_SERVICE = f"""#!/bin/sh
 timeout 300 sh -c '{BUSY}' &
+timeout 300 python3 /spins.py &
 systemctl start {UNIT} || journalctl -u {UNIT}
 until [ "$(find /var/lib/private/stackpipe -name "*.syscap" -size +64k)" ]; do
 	systemctl -q is-active {UNIT} || break
@@ -162,17 +168,19 @@ class Package(pipeline.PipelineTest):
         script = self.root / "try-service"
         script.write_text(TRY_SERVICE)
         script.chmod(0o755)
+        (self.root / "spins.py").write_text(SCRIPT)
         (self.root / "etc/systemd/system/try.service").write_text(TRY_UNIT)
         self.inside("systemctl", "enable", "try.service")
         run("systemd-nspawn", "-q", "-D", self.root, "--boot", "--register=no", "--keep-unit",
-            "--capability=CAP_PERFMON,CAP_SYS_PTRACE,CAP_SYSLOG,CAP_CHECKPOINT_RESTORE",
-            "--system-call-filter=perf_event_open", "--console=pipe", timeout=120)
+            "--capability=CAP_PERFMON,CAP_BPF,CAP_SYS_PTRACE,CAP_SYSLOG,CAP_CHECKPOINT_RESTORE",
+            "--system-call-filter=perf_event_open bpf", "--console=pipe", timeout=120)
         result = (self.root / "result").read_text()
         self.assertIn("Result=success", result)
         self.assertRegex(result, r"ExecMainStatus=0\b")
         report = self.inside("stackpipe", "report", "/capture.syscap")
         self.assertIn("dash", report)
         self.assertIn("complete", report)
+        self.assertIn("spins_in_python", report)
         print(result, flush=True)
 
     def test_purge_removes_all_files(self):
