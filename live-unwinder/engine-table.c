@@ -17,6 +17,7 @@
 #include "live-unwinder/jit-frames.h"
 #include "live-unwinder/rule-cache.h"
 #include "live-unwinder/stack-reads.h"
+#include "live-unwinder/v8-builtins.h"
 
 enum {
 	FILE_REACH = 1 << 28, /* bytes: no file extends this far from its code */
@@ -28,6 +29,7 @@ struct engine_table {
 	struct stack_reads reads[STACK_READS_THREADS];
 	struct table_store *tables;
 	struct jit_frames jit;
+	struct v8_builtins builtins;
 };
 
 int engine_table_new(struct table_store *tables, struct engine_table **ret)
@@ -38,6 +40,7 @@ int engine_table_new(struct table_store *tables, struct engine_table **ret)
 		return -ENOMEM;
 	engine->tables = tables;
 	jit_frames_init(&engine->jit, tables->files);
+	v8_builtins_init(&engine->builtins, tables->files);
 	if (rule_cache_init(&engine->cache, tables) < 0) {
 		engine_table_free(engine);
 		return -ENOMEM;
@@ -50,6 +53,7 @@ struct engine_table *engine_table_free(struct engine_table *engine)
 {
 	if (engine) {
 		jit_frames_deinit(&engine->jit);
+		v8_builtins_deinit(&engine->builtins);
 		rule_cache_deinit(&engine->cache);
 	}
 	zero_pages_give_back(engine, sizeof(*engine));
@@ -59,6 +63,7 @@ struct engine_table *engine_table_free(struct engine_table *engine)
 void engine_table_forget_image(struct engine_table *engine, uint64_t image)
 {
 	call_sites_forget(engine->cache.call_sites, image);
+	v8_builtins_forget(&engine->builtins, image);
 }
 
 void engine_table_forget(struct engine_table *engine, const struct process *process)
@@ -412,11 +417,11 @@ static bool step_by_frame_pointer(struct table_walk *walk)
 /* The JIT compiler's jitdump may have the code. */
 static bool step_out_of_jit_code(struct table_walk *walk)
 {
-	struct unwind_rule rule;
+	struct engine_table *engine = walk->engine;
 	struct frame_record record;
+	struct unwind_rule rule;
 
-	switch (jit_frames_find(&walk->engine->jit, walk->unwinding, walk->pc, walk->is_exact,
-				&rule)) {
+	switch (jit_frames_find(&engine->jit, walk->unwinding, walk->pc, walk->is_exact, &rule)) {
 	case CODE_FRAME_RULE:
 		return step(walk, &rule);
 	case CODE_FRAME_NONE:
@@ -425,11 +430,51 @@ static bool step_out_of_jit_code(struct table_walk *walk)
 		return step_by_frame_pointer(walk);
 	default:
 		if (walk->is_exact && walk->knows_fp &&
-		    frame_record_find_unmade(walk->unwinding, &walk->engine->cache, walk->sp,
-					     walk->fp, &record))
+		    frame_record_find_unmade(walk->unwinding, &engine->cache, &engine->builtins,
+					     walk->sp, walk->fp, &record))
 			return step_by_record(walk, &record);
 		return step_by_frame_pointer(walk);
 	}
+}
+
+/*
+ * A builtin of V8 makes its frame where a part of it needs one: what calls others has one. Of one
+ * that runs it must be proved: by its code, by a return address on top of the stack, or by the size
+ * of its frame.
+ */
+static bool step_out_of_builtin(struct table_walk *walk, const struct v8_builtin_place *running)
+{
+	struct engine_table *engine = walk->engine;
+	struct frame_record record;
+
+	if (!running)
+		return step_by_frame_pointer(walk);
+	if (running->has_rule)
+		return step(walk, &running->rule);
+	if (frame_record_find_unmade(walk->unwinding, &engine->cache, &engine->builtins, walk->sp,
+				     walk->fp, &record))
+		return step_by_record(walk, &record);
+	return v8_builtin_has_frame_of(running, walk->fp - walk->sp)
+		       ? step_by_frame_pointer(walk)
+		       : end(walk, WIRE_stack_end_NO_UNWIND_INFO);
+}
+
+/* Only V8's builtins are followed without unwind information. */
+static bool step_out_of_file(struct table_walk *walk)
+{
+	const struct image *image = walk->mapping && walk->entry ? walk->entry->image : NULL;
+	struct v8_builtins *builtins = &walk->engine->builtins;
+	const struct v8_builtin_place *running = NULL;
+	uint64_t offset;
+
+	if (!image || !walk->knows_fp)
+		return end(walk, WIRE_stack_end_NO_UNWIND_INFO);
+	offset = walk->pc - walk->mapping->start + walk->mapping->offset;
+	if (walk->is_exact)
+		running = v8_builtins_find(builtins, image, offset);
+	if (walk->is_exact ? !running : !v8_builtins_has(builtins, image, offset - 1))
+		return end(walk, WIRE_stack_end_NO_UNWIND_INFO);
+	return step_out_of_builtin(walk, running);
 }
 
 /* Adds a frame in a file content that no longer exists: only its address is known. */
@@ -561,9 +606,8 @@ static bool visit(struct table_walk *walk)
 		return false;
 	if (rule)
 		return step(walk, rule);
-	return walk->mapping && frame_record_may_be_made(walk->entry)
-		       ? step_out_of_jit_code(walk)
-		       : end(walk, WIRE_stack_end_NO_UNWIND_INFO);
+	return walk->mapping && frame_record_may_be_made(walk->entry) ? step_out_of_jit_code(walk)
+								      : step_out_of_file(walk);
 }
 
 /* An unreadable image, or a process's first code, is a more precise end reason than the walk's. */

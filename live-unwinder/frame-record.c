@@ -107,20 +107,35 @@ bool frame_record_may_be_made(const struct stored_table *entry)
 	       entry->image->kind != WIRE_image_kind_SPECIAL;
 }
 
-/* Reads a stack word; false: it does not lead into JIT code. */
-static bool read_made(const struct unwinding *unwinding, struct rule_cache *cache, uint64_t address,
-		      uint64_t *ret)
+/* Whether a call in one of V8's builtins precedes an address. */
+static bool is_behind_builtin(const struct mapping *mapping, const struct stored_table *entry,
+			      struct rule_cache *cache, struct v8_builtins *builtins, uint64_t pc)
+{
+	uint64_t offset = pc - mapping->start + mapping->offset;
+
+	return entry && entry->state == TABLE_READY && entry->image &&
+	       !rule_cache_look_up(entry, offset - 1) &&
+	       v8_builtins_has(builtins, entry->image, offset - 1) &&
+	       call_sites_find(cache->call_sites, mapping->image, offset) != UNWIND_CALL_NONE;
+}
+
+/* Reads a stack word; false: it does not lead into JIT code, nor behind a call of a builtin. */
+static bool read_made(const struct unwinding *unwinding, struct rule_cache *cache,
+		      struct v8_builtins *builtins, uint64_t address, uint64_t *ret)
 {
 	const struct mapping *mapping =
 		read_word(unwinding, address, ret) && *ret
 			? mapping_table_find(process_mappings(unwinding->process), *ret - 1)
 			: NULL;
+	const struct stored_table *entry = mapping ? rule_cache_table(cache, mapping->image) : NULL;
 
-	return mapping && frame_record_may_be_made(rule_cache_table(cache, mapping->image));
+	return entry && (frame_record_may_be_made(entry) ||
+			 is_behind_builtin(mapping, entry, cache, builtins, *ret));
 }
 
 bool frame_record_find_unmade(const struct unwinding *unwinding, struct rule_cache *cache,
-			      uint64_t sp, uint64_t fp, struct frame_record *ret)
+			      struct v8_builtins *builtins, uint64_t sp, uint64_t fp,
+			      struct frame_record *ret)
 {
 	uint64_t pushed;
 
@@ -128,9 +143,9 @@ bool frame_record_find_unmade(const struct unwinding *unwinding, struct rule_cac
 	ret->at = sp - sizeof(fp);
 	if (!unwinding->arch->frame_record_size || fp == sp)
 		return false;
-	if (read_made(unwinding, cache, sp, &ret->pc))
+	if (read_made(unwinding, cache, builtins, sp, &ret->pc))
 		return true;
 	ret->at = sp;
 	return read_word(unwinding, sp, &pushed) && pushed == fp &&
-	       read_made(unwinding, cache, sp + sizeof(fp), &ret->pc);
+	       read_made(unwinding, cache, builtins, sp + sizeof(fp), &ret->pc);
 }

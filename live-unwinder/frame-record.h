@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * JIT code has no unwind information, but many JIT compilers keep frame pointers: the frame pointer
- * leads to a record of the caller's frame pointer and return address. Nothing proves that the code
- * itself made this record. Two things disprove it: no call precedes the return address, or the
- * record lies above a frame of another image, which then made or inherited it.
+ * JIT code, and V8's builtins, have no unwind information, but many keep frame pointers: the frame
+ * pointer leads to a record of the caller's frame pointer and return address. Nothing proves that
+ * the code itself made this record. Two things disprove it: no call precedes the return address, or
+ * the record lies above a frame of another image, which then made or inherited it.
  *
  * In a prologue or epilogue the frame pointer is still the caller's. The top of the stack is then
  * the return address, or the pushed frame pointer with the return address behind it; few functions
@@ -13,6 +13,7 @@
 
 #include "live-unwinder/engine.h"
 #include "live-unwinder/rule-cache.h"
+#include "live-unwinder/v8-builtins.h"
 
 /* Whether JIT code may be here: memory without a file, or a non-ELF file (some use a memfd). */
 bool frame_record_may_be_made(const struct stored_table *entry);
@@ -31,4 +32,5 @@ bool frame_record_find(const struct unwinding *unwinding, struct rule_cache *cac
 
 /* The same for running code that has not made its record yet, or has popped it; false: neither. */
 bool frame_record_find_unmade(const struct unwinding *unwinding, struct rule_cache *cache,
-			      uint64_t sp, uint64_t fp, struct frame_record *ret);
+			      struct v8_builtins *builtins, uint64_t sp, uint64_t fp,
+			      struct frame_record *ret);

@@ -79,6 +79,8 @@ static uint64_t address_of_word(size_t i)
 	return stack_start + i * sizeof(stack[0]);
 }
 
+static struct v8_builtins builtins; /* of no image */
+
 /* Whether the frame pointer, at word `fp`, leads to a frame record of the code. */
 static bool find(size_t fp, const uint64_t *words, size_t n)
 {
@@ -159,7 +161,7 @@ static bool find_unmade(uint64_t fp, const uint64_t *words, size_t n)
 
 	memcpy(stack, words, n * sizeof(*words));
 	registers[arch_host()->sample_index[arch_host()->sp]] = stack_start;
-	return frame_record_find_unmade(&unwinding, &cache, stack_start, fp, &record);
+	return frame_record_find_unmade(&unwinding, &cache, &builtins, stack_start, fp, &record);
 }
 
 #define FIND_UNMADE(fp, ...)                                                                       \

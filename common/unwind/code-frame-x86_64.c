@@ -78,6 +78,11 @@ static const struct pattern set_pointer[] = {
 	{ { 0x48, 0x8b, 0xec }, 3, 3 },
 };
 
+static const struct pattern push_number[] = {
+	{ { 0x6a }, 1, 2 },
+	{ { 0x68 }, 1, 5 },
+};
+
 /* Applies an instruction of a prologue, and returns its size; 0: it is another one. */
 static size_t do_prologue(struct frame_state *frame, const uint8_t *at, size_t n)
 {
@@ -98,6 +103,10 @@ static size_t do_prologue(struct frame_state *frame, const uint8_t *at, size_t n
 		frame->depth += WORD;
 		if (which == RBP && !frame->has_pointer)
 			frame->saved = frame->depth;
+		return size;
+	}
+	if (MATCH(push_number, at, n, &size)) {
+		frame->depth += WORD;
 		return size;
 	}
 	if (find_adjustment(0xec, at, n, &size, &number)) {
@@ -242,4 +251,22 @@ enum code_frame code_frame_x86_64(const struct code_place *place, struct unwind_
 	if (setup < place->n_begin)
 		return place->offset >= setup ? CODE_FRAME_POINTER : CODE_FRAME_NONE;
 	return place->size <= CODE_FRAME_FUNCTION_MAX ? CODE_FRAME_NONE : CODE_FRAME_UNKNOWN;
+}
+
+size_t code_frame_sizes_x86_64(const uint8_t *code, size_t n, uint32_t *ret, size_t n_max)
+{
+	const struct code_place place = { .begin = code, .n_begin = n };
+	size_t n_found = 0;
+
+	for (size_t at = find_setup(&place, 0); at < n && n_found < n_max;
+	     at = find_setup(&place, at)) {
+		struct frame_state frame = { .has_pointer = true };
+		size_t size;
+
+		while (frame.depth <= ADJUSTMENT_MAX &&
+		       (size = do_prologue(&frame, code + at, n - at)))
+			at += size;
+		ret[n_found++] = frame.depth;
+	}
+	return n_found;
 }

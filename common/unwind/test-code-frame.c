@@ -129,6 +129,24 @@ static void test_oversized_code_is_not_a_function(void **state)
 	assert_int_equal(unwind_x86_64.find_frame(&place, &rule), CODE_FRAME_UNKNOWN);
 }
 
+/* Each part that needs a frame may set one up. */
+static void test_all_setups_have_their_sizes(void **state)
+{
+	static const uint8_t code[] = {
+		0x85, 0xff,						    /* test %edi, %edi */
+		0x55, 0x48, 0x89, 0xe5, 0x6a, 0x22, 0x48, 0x83, 0xec, 0x40, /* push $34; sub $64 */
+		0x85, 0xff, 0x5d, 0xc3,					    /* …; pop; ret */
+		0x55, 0x48, 0x8b, 0xec, 0x56, 0x57, 0x50, 0x85, 0xff,	    /* three pushes */
+	};
+	uint32_t sizes[4];
+
+	assert_int_equal(unwind_x86_64.find_frame_sizes(code, sizeof(code), sizes, 4), 2);
+	assert_int_equal(sizes[0], 72);
+	assert_int_equal(sizes[1], 24);
+	assert_int_equal(unwind_x86_64.find_frame_sizes(code, sizeof(code), sizes, 1), 1);
+	assert_int_equal(unwind_x86_64.find_frame_sizes(code, 2, sizes, 4), 0);
+}
+
 static void test_a_place_within_an_instruction_is_none(void **state)
 {
 	assert_int_equal(find(&with_pointer, 2, false), CODE_FRAME_UNKNOWN);
@@ -165,7 +183,7 @@ static void test_random_bytes_are_harmless(void **state)
 		0x55, 0x48, 0x89, 0x8b, 0xe5, 0xec, 0x83, 0x81, 0xc4, 0x5d,
 		0xc9, 0xc3, 0x41, 0x58, 0x50, 0x90, 0x0f, 0x87, 0xf3, 0xff
 	};
-	uint32_t random = 1;
+	uint32_t random = 1, sizes[2];
 
 	for (int i = 0; i < 200000; i++) {
 		size_t size = 1 + i % 24;
@@ -182,6 +200,7 @@ static void test_random_bytes_are_harmless(void **state)
 			assert_true(rule.cfa == UNWIND_CFA_SP || rule.cfa == UNWIND_CFA_FP);
 			assert_true(rule.cfa_offset >= 8);
 		}
+		assert_in_range(unwind_x86_64.find_frame_sizes(code, size, sizes, 2), 0, 2);
 		free(code);
 	}
 }
@@ -195,6 +214,7 @@ int main(void)
 		cmocka_unit_test(test_code_that_keeps_no_frame_pointer),
 		cmocka_unit_test(test_before_a_late_setup_no_frame_is_found),
 		cmocka_unit_test(test_oversized_code_is_not_a_function),
+		cmocka_unit_test(test_all_setups_have_their_sizes),
 		cmocka_unit_test(test_a_place_within_an_instruction_is_none),
 		cmocka_unit_test(test_truncated_code_is_not_read_past),
 		cmocka_unit_test(test_random_bytes_are_harmless),

@@ -96,11 +96,17 @@ struct unwind_arch {
 	bool (*function_end_is_within)(const uint8_t *code, size_t size, uint64_t address);
 	/* Infers a frame from code (code-frame.h); sets `ret` for CODE_FRAME_RULE. NULL: cannot. */
 	enum code_frame (*find_frame)(const struct code_place *place, struct unwind_rule *ret);
+	/*
+	 * The sizes of frames that code sets up: bytes from the frame pointer down to the stack
+	 * pointer, up to `n_max` of them. Returns how many. NULL: cannot.
+	 */
+	size_t (*find_frame_sizes)(const uint8_t *code, size_t n, uint32_t *ret, size_t n_max);
 };
 
 extern const struct unwind_arch unwind_x86_64, unwind_aarch64;
 
 /* Parts of unwind_x86_64, a file each. */
+size_t code_frame_sizes_x86_64(const uint8_t *code, size_t n, uint32_t *ret, size_t n_max);
 int plt_x86_64_rows(const struct plt_code *code, const struct cfi_rows *rows);
 size_t plt_x86_64_stub(const struct plt_code *code, uint64_t *ret_slot);
 bool function_end_x86_64(const uint8_t *code, size_t size, uint64_t address);

@@ -269,4 +269,5 @@ const struct unwind_arch unwind_x86_64 = {
 	.plt_resolved_relocation = R_X86_64_IRELATIVE,
 	.function_end_is_within = function_end_x86_64,
 	.find_frame = code_frame_x86_64,
+	.find_frame_sizes = code_frame_sizes_x86_64,
 };
