@@ -95,7 +95,8 @@ static void test_fields_outside_of_what_is_read(void **state)
 
 static void test_versions(void **state)
 {
-	assert_null(cpython_layout_find(0x030a0df0));
+	assert_null(cpython_layout_find(0x030710f0));
+	assert_int_equal(cpython_layout_find(0x030a0df0)->minor, 10);
 	assert_null(cpython_layout_find(0x03100000));
 	assert_null(cpython_layout_find(0x020e0000));
 	layout = *cpython_layout_find(0x030b02f0);
