@@ -146,5 +146,5 @@ class Reader:
 
     def code_of(self, process, element):
         layout = self.runtimes[process]
-        address = word(element.window, layout["frame.code"]) & ~layout["frame.tags"]
+        address = word(element.window, layout["frame.code"]) & ~layout.get("frame.tags", 0)
         return self.codes.get((process, address, element.identity))
