@@ -467,7 +467,7 @@ static bool step_out_of_file(struct table_walk *walk)
 	const struct v8_builtin_place *running = NULL;
 	uint64_t offset;
 
-	if (!image || !walk->knows_fp)
+	if (!image || walk->entry->state != TABLE_READY || !walk->knows_fp)
 		return end(walk, WIRE_stack_end_NO_UNWIND_INFO);
 	offset = walk->pc - walk->mapping->start + walk->mapping->offset;
 	if (walk->is_exact)
