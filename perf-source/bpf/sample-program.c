@@ -64,7 +64,9 @@ int sample_program_load(struct sample_program *program, const struct sample_sett
 	program->skeleton = skeleton = sample_bpf__open();
 	if (!skeleton)
 		return -errno;
-	memcpy(skeleton->rodata->terms, settings->terms, settings->n * sizeof(*settings->terms));
+	if (settings->n)
+		memcpy(skeleton->rodata->terms, settings->terms,
+		       settings->n * sizeof(*settings->terms));
 	skeleton->rodata->n_terms = settings->n;
 	r = set_followed(skeleton, settings->follow);
 	if (r == 0)
