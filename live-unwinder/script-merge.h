@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Puts the frames of a script between the C frames of a stack: those of a segment inside of the C
- * frame in which its anchor lies, or that holds its anchor (script-activations.h). Only counting
- * activations would accept frames of another interpreter.
+ * frame in which its anchor lies, or that holds its anchor (script-activations.h). Counting
+ * activations alone would accept frames of another interpreter.
  */
 #pragma once
 

@@ -78,14 +78,11 @@ static enum script_outcome read_frames(struct objects *objects)
 static enum script_outcome read_walk(struct objects *objects, const struct wire_sample *sample)
 {
 	struct walk_list_view lists[WALK_VIEW_LISTS] = { 0 };
+	enum script_outcome outcome = walk_view_read(sample, lists);
 
-	if (sample->walk_end == WIRE_walk_end_BUDGET)
-		return SCRIPT_BUDGET;
-	if (!walk_view_read(&sample->walk, lists))
-		return SCRIPT_DAMAGED;
 	objects->frames = lists[0];
-	if (lists[0].end == WIRE_walk_end_NO_ROOT || !lists[0].n)
-		return SCRIPT_NO_FRAMES;
+	if (outcome != SCRIPT_WHOLE)
+		return outcome;
 	if (!fits(objects))
 		return SCRIPT_DAMAGED;
 	return lists[0].end == WIRE_walk_end_ABSENT ? SCRIPT_ABSENT : read_frames(objects);

@@ -198,17 +198,13 @@ static enum script_outcome read_frames(struct cpython_walk *walk)
 
 static enum script_outcome read_walk(struct cpython_walk *walk, const struct wire_sample *sample)
 {
-	const struct walk_list_view *frames = &walk->lists[FRAMES];
+	enum script_outcome outcome = walk_view_read(sample, walk->lists);
 
-	if (sample->walk_end == WIRE_walk_end_BUDGET)
-		return SCRIPT_BUDGET;
-	if (!walk_view_read(&sample->walk, walk->lists))
-		return SCRIPT_DAMAGED;
-	if (frames->end == WIRE_walk_end_NO_ROOT || !frames->n)
-		return SCRIPT_NO_FRAMES;
+	if (outcome != SCRIPT_WHOLE)
+		return outcome;
 	if (!fits(walk))
 		return SCRIPT_DAMAGED;
-	return frames->end == WIRE_walk_end_ABSENT ? SCRIPT_ABSENT : read_frames(walk);
+	return walk->lists[FRAMES].end == WIRE_walk_end_ABSENT ? SCRIPT_ABSENT : read_frames(walk);
 }
 
 enum script_outcome cpython_walk_read(const struct cpython_fields *fields,

@@ -3,7 +3,8 @@
 
 #include "live-unwinder/script/walk-view.h"
 
-bool walk_view_read(const struct wire_blob *blob, struct walk_list_view lists[WALK_VIEW_LISTS])
+/* False: damaged, or without a first list. */
+static bool read_lists(const struct wire_blob *blob, struct walk_list_view lists[WALK_VIEW_LISTS])
 {
 	const char *at = blob->data, *end = at + blob->size;
 	struct walk_list_head head;
@@ -22,6 +23,17 @@ bool walk_view_read(const struct wire_blob *blob, struct walk_list_view lists[WA
 		at += size;
 	}
 	return lists[0].elements;
+}
+
+enum script_outcome walk_view_read(const struct wire_sample *sample,
+				   struct walk_list_view lists[WALK_VIEW_LISTS])
+{
+	if (sample->walk_end == WIRE_walk_end_BUDGET)
+		return SCRIPT_BUDGET;
+	if (!read_lists(&sample->walk, lists))
+		return SCRIPT_DAMAGED;
+	return lists[0].end == WIRE_walk_end_NO_ROOT || !lists[0].n ? SCRIPT_NO_FRAMES
+								    : SCRIPT_WHOLE;
 }
 
 const char *walk_view_element(const struct walk_list_view *list, size_t i, struct walk_element *ret)

@@ -7,6 +7,7 @@
 
 #include "common/stream/script-walk.h"
 #include "common/wire/wire.h"
+#include "live-unwinder/script/script-stack.h"
 
 enum { WALK_VIEW_LISTS = 2 };
 
@@ -16,8 +17,9 @@ struct walk_list_view {
 	enum wire_walk_end end;
 };
 
-/* False: damaged, or without a first list. */
-bool walk_view_read(const struct wire_blob *blob, struct walk_list_view lists[WALK_VIEW_LISTS]);
+/* Reads the lists. SCRIPT_WHOLE: the first one has elements; else why there are none. */
+enum script_outcome walk_view_read(const struct wire_sample *sample,
+				   struct walk_list_view lists[WALK_VIEW_LISTS]);
 
 /* The window of an element. */
 const char *walk_view_element(const struct walk_list_view *list, size_t i,

@@ -21,7 +21,7 @@ UNPROVED = "[unproved]"
 
 
 def is_cut(names):
-    """Whether frames are missing: those that only nothing proves are there."""
+    """Whether frames are missing. Those that nothing proves are there."""
     return names[1].startswith("[") and names[1] != UNPROVED
 
 
