@@ -9,7 +9,7 @@
 
 enum {
 	TOLERANCE_PART = 50, /* of the expected samples; fewer missing are chance */
-	MISSING_MIN = 10,    /* samples */
+	MISSING_MIN = 25,    /* samples; of 60 builds with 500 samples, some missed 10 by chance */
 };
 
 /* Events of a command that exits hang up no earlier than this before the recording stops. */

@@ -237,7 +237,8 @@ class EveryDay(pipeline.RecordingTest):
         self.type("stackpipe record -q -o build.syscap -- make -s -j2")
         text = self.type("stackpipe report build.syscap")
         self.assertRegex(text, r"cc1 \(\d+\)")
-        self.assertRegex(text, r" 0 lost\n")
+        # A virtual CPU that stood still for a while had no ticks: "left out" says so, and nothing of it was lost.
+        self.assertRegex(text, r" 0 lost(, \d+ left out)?\n")
         self.assertTrue(all((self.directory / f"{name}.o").exists() for name in names))
 
     def test_colours_are_for_terminals(self):
