@@ -17,6 +17,7 @@ enum {
 	FRAME_SIZE = 0x100,
 	MAPPING = 5,
 	FRAMESIZE_AT = 16,
+	OBJECT = 16,
 	LOOP = 2, /* frames whose code is of the interpreter's loop */
 	LOOP_SIZE = 30,
 };
@@ -33,6 +34,7 @@ static void take_fields(struct fuzz_input *input, struct cpython_fields *fields)
 	}
 	fields->code_type = TYPE;
 	fields->code_framesize = FRAMESIZE_AT;
+	fields->object = OBJECT;
 	/* runtime_table_add() refuses others. */
 	fields->frame_code &= INT16_MAX;
 	fields->frame_previous &= INT16_MAX;

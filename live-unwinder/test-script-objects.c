@@ -32,6 +32,9 @@ enum {
 };
 
 static const struct cpython_fields fields = {
+	.object = 16,
+	.text_kind = 2,
+	.frame_copy = -1,
 	.frame_code = 32,
 	.frame_previous = 24,
 	.frame_index = 104,

@@ -35,6 +35,9 @@ enum {
 
 /* Of 3.13, where C's frames have a frame of their own in the list. */
 static const struct cpython_fields fields_3_13 = {
+	.object = 16,
+	.text_kind = 2,
+	.frame_copy = -1,
 	.frame_code = 0,
 	.frame_previous = 8,
 	.frame_instruction = 56,

@@ -9,6 +9,9 @@
 /* Fields are within what one record can have of an object. */
 #define FIELD_MAX WIRE_MEMORY_MAX
 
+/* What all had before builds without the GIL. */
+enum { OBJECT_HEAD = 16, TEXT_KIND = 2, TEXT_KIND_MAX = 24, WORD = 8 };
+
 struct field_name {
 	const char *name;
 	size_t at;
@@ -56,6 +59,9 @@ static const struct field_name field_names[] = {
 	ADDRESS_NAME("code.type", code_type),
 	FIELD_NAME("text", text),
 	FIELD_NAME("bytes", bytes),
+	FIELD_NAME("frame.copy", frame_copy),
+	FIELD_NAME("object", object),
+	FIELD_NAME("text.kind", text_kind),
 };
 
 enum { N_FIELDS = sizeof(field_names) / sizeof(*field_names) };
@@ -127,9 +133,12 @@ static bool read_fields(const struct wire_string *layout, struct cpython_fields 
 			return false;
 		at += size + !!space;
 	}
+	ret->object = ret->object < 0 ? OBJECT_HEAD : ret->object;
+	ret->text_kind = ret->text_kind < 0 ? TEXT_KIND : ret->text_kind;
 	return ret->frame_code >= 0 && ret->frame_previous >= 0 && ret->code_filename >= 0 &&
 	       ret->code_qualname >= 0 && ret->code_linetable >= 0 && ret->code_firstline >= 0 &&
 	       ret->code_size >= 0 && ret->code_type >= 0 && ret->text >= 0 && ret->bytes >= 0 &&
+	       ret->object >= WORD && ret->text_kind <= TEXT_KIND_MAX &&
 	       (ret->frame_unit >= 0 ? has_objects(ret) : has_frames(ret));
 }
 

@@ -40,6 +40,10 @@ struct cpython_fields {
 	int64_t loop_from, loop_to;		/* addresses of the interpreter's loop, */
 	int64_t loop_other_from, loop_other_to; /* and of a part of it elsewhere; 0 and 0: none */
 	int64_t code_lines;			/* enum cpython_line_form; -1: LOCATIONS */
+	/* Where a window has the address of the thread's copy of the instructions; -1: nowhere. */
+	int64_t frame_copy;
+	int64_t object;	   /* bytes of an object's head (PyObject), */
+	int64_t text_kind; /* and bits of a string's state before those of its kind */
 };
 
 struct process_runtime {

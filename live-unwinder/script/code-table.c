@@ -7,7 +7,6 @@
 #include "live-unwinder/script/code-table.h"
 
 enum {
-	OBJECT_TYPE = 8, /* PyObject.ob_type */
 	WORD = 8,
 	NUMBER_BITS = 40,
 	WORDS_MAX = 1 << 20, /* of a frame */
@@ -53,7 +52,8 @@ static uint64_t pack(const struct cpython_fields *fields, const struct wire_memo
 {
 	uint64_t type, words = words_of(fields, record);
 
-	return read_field(record, OBJECT_TYPE, &type, sizeof(type)) &&
+	/* PyObject ends with ob_type. */
+	return read_field(record, fields->object - WORD, &type, sizeof(type)) &&
 			       type == (uint64_t)fields->code_type &&
 			       record->number < SCRIPT_NUMBERS_MAX && words && words < WORDS_MAX
 		       ? words << NUMBER_BITS | record->number

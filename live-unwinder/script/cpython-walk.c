@@ -44,6 +44,8 @@ static bool fits(const struct cpython_walk *walk)
 	    !walk_view_has(frames, fields->frame_instruction, sizeof(uint64_t)) ||
 	    !walk_view_has(frames, fields->frame_owner, 1))
 		return false;
+	if (fields->frame_copy >= 0 && !walk_view_has(frames, fields->frame_copy, sizeof(uint64_t)))
+		return false;
 	if (fields->frame_entry >= 0 &&
 	    !(walk_view_has(frames, fields->frame_entry, 1) && cframes->elements))
 		return false;
@@ -69,6 +71,14 @@ static bool is_called_by(struct cpython_walk *walk, uint64_t frame, uint64_t siz
 	return !inner || begins_piece(inner) || inner == frame + size;
 }
 
+/* Where the instructions begin that a frame of this code executes. */
+static uint64_t instructions_of(const struct cpython_fields *fields, const char *window,
+				uint64_t code)
+{
+	return fields->frame_copy >= 0 ? walk_view_word(window, fields->frame_copy)
+				       : code + fields->code_bytes;
+}
+
 /* Adds the place of a frame. SCRIPT_WHOLE, or what is wrong. */
 static enum script_outcome add_place(struct cpython_walk *walk, const struct walk_element *element,
 				     const char *window)
@@ -77,7 +87,7 @@ static enum script_outcome add_place(struct cpython_walk *walk, const struct wal
 	uint64_t tags = fields->frame_tags > 0 ? fields->frame_tags : 0;
 	uint64_t address = walk_view_word(window, fields->frame_code) & ~tags;
 	uint64_t distance = walk_view_word(window, fields->frame_instruction) -
-			    (address + fields->code_bytes - CODE_UNIT);
+			    (instructions_of(fields, window, address) - CODE_UNIT);
 	struct script_code_view code = { 0 };
 	enum code_table_answer answer =
 		code_table_find(walk->codes, walk->process, address, element->identity, &code);

@@ -71,6 +71,8 @@ struct walk_state {
 	uint32_t end;
 	uint32_t n_new;
 	uint32_t is_lost; /* an object had no room in the ring */
+	uint32_t window;  /* bytes of an element, with the word behind them */
+	uint32_t reserved;
 };
 
 /* An object and its texts: of each its size (8 bytes), and its bytes up to a multiple of 8. */
@@ -220,6 +222,18 @@ static __always_inline uint64_t walk_read_head(struct walk_memory *memory, uint6
 	return 0;
 }
 
+/* The address of a text: of what was read before it, `object` or `memory->head`. */
+static __always_inline uint64_t walk_text_address(const struct walk_text *text, const char *object,
+						  const uint64_t *head)
+{
+	uint64_t at = text->pointer;
+
+	barrier_var(at);
+	if (text->is_of_last)
+		return at > WALK_HEAD_MAX - 8 ? 0 : *(const uint64_t *)((const char *)head + at);
+	return at > WALK_OBJECT_MAX - 8 ? 0 : *(const uint64_t *)(object + at);
+}
+
 /* Mixes in what a pointer of an object leads to: words of its head, and the text behind it. */
 __noinline uint64_t walk_mix_text(uint64_t hash, const struct walk_text *text,
 				  struct walk_memory *memory, uint64_t address)
@@ -268,15 +282,10 @@ __noinline uint64_t walk_identity(const struct walk_object *object, struct walk_
 	words = (const void *)memory->bytes;
 	for (uint32_t i = 0; i < WALK_OBJECT_MAX / 8 && object->words >> i; i++)
 		hash = walk_mix(hash, words[i] & walk_mask(object->words >> i));
-	for (uint32_t i = 0; i < WALK_TEXTS_MAX; i++) {
-		uint64_t at = object->texts[i].pointer;
-
-		barrier_var(at);
-		if (at > WALK_OBJECT_MAX - 8)
-			break;
-		hash = walk_mix_text(hash, &object->texts[i], memory,
-				     *(const uint64_t *)(memory->bytes + at));
-	}
+	for (uint32_t i = 0; i < WALK_TEXTS_MAX; i++)
+		hash = walk_mix_text(
+			hash, &object->texts[i], memory,
+			walk_text_address(&object->texts[i], memory->bytes, memory->head));
 	return hash | 1;
 }
 
@@ -311,15 +320,18 @@ __noinline uint64_t walk_read_all(const struct walk_object *object, struct walk_
 	    bpf_probe_read_user(memory->bytes, used, (const void *)address))
 		return 0;
 	for (uint32_t i = 0; i < WALK_TEXTS_MAX; i++) {
-		uint64_t at = object->texts[i].pointer, size = object->texts[i].size, n;
+		const struct walk_text *text = &object->texts[i];
+		uint64_t size = text->size, n;
 
-		barrier_var(at);
 		barrier_var(used);
-		if (at > WALK_OBJECT_MAX - 8 || used > WALK_MEMORY_MAX - 8 || !size)
+		if (used > WALK_MEMORY_MAX - 8 || !size)
 			break;
 		n = walk_read_text(memory->bytes + used + 8,
-				   *(const uint64_t *)(memory->bytes + at), size);
+				   walk_text_address(text, memory->bytes, memory->head), size);
 		*(uint64_t *)(memory->bytes + used) = n;
+		for (uint32_t j = 0; j < WALK_HEAD_WORDS; j++)
+			memory->head[j] = *(uint64_t *)(memory->bytes + used + 8 + j * 8) &
+					  walk_mask(n >= WALK_HEAD_MAX);
 		used += 8 + ((n + 7) & ~7ULL);
 	}
 	return used;
@@ -416,6 +428,23 @@ static __always_inline long walk_stop(struct walk *walk, enum wire_walk_end end)
 	return 1;
 }
 
+/* Puts the word behind a window to which it leads; 0: it leads nowhere. */
+static __always_inline void walk_put_word(const struct walk_word *word, char *window, uint64_t size)
+{
+	uint64_t at = word->pointer, index = word->index, further;
+
+	barrier_var(at);
+	barrier_var(index);
+	if (!word->n_loads || at > WALK_WINDOW_MAX - 8 || index > WALK_WINDOW_MAX - 4)
+		return;
+	further = *(const uint32_t *)(window + index) * (uint64_t)word->index_scale;
+	at = *(const uint64_t *)(window + at) & word->pointer_mask;
+	for (uint32_t i = 0; i < WALK_WORD_LOADS_MAX && i < word->n_loads && at; i++)
+		at = walk_read_pointer(at + word->loads[i] +
+				       (further & walk_mask(i + 1 == word->n_loads)));
+	*(uint64_t *)(window + size) = at;
+}
+
 /* Reads the next element of a list. 1: it was the last one. */
 static __always_inline long walk_read_element(struct walk *walk, void *seen, void *parts)
 {
@@ -424,7 +453,7 @@ static __always_inline long walk_read_element(struct walk *walk, void *seen, voi
 		 next = walk->list->next;
 	uint64_t pointer = object->pointer;
 	struct walk_element *element;
-	const char *bytes;
+	char *bytes;
 
 	if (!walk->memory->state.address)
 		return walk_stop(walk, WIRE_walk_end_END);
@@ -433,13 +462,13 @@ static __always_inline long walk_read_element(struct walk *walk, void *seen, voi
 	barrier_var(next);
 	barrier_var(pointer);
 	if (walk->memory->state.n == walk->list->limit ||
-	    used > SAMPLE_PART_MAX - sizeof(*element) - WALK_WINDOW_MAX)
+	    used > SAMPLE_PART_MAX - sizeof(*element) - WALK_WINDOW_MAX - WALK_WORD_SIZE)
 		return walk_stop(walk, WIRE_walk_end_LIMIT);
 	if (window > WALK_WINDOW_MAX || next > WALK_WINDOW_MAX - 8 || pointer > WALK_WINDOW_MAX - 8)
 		return 1;
 	element = (void *)(walk->bytes + used);
 	bytes = walk->bytes + used + sizeof(*element);
-	if (bpf_probe_read_user((void *)bytes, window, (const void *)walk->memory->state.address))
+	if (bpf_probe_read_user(bytes, window, (const void *)walk->memory->state.address))
 		return walk_stop(walk, WIRE_walk_end_ABSENT);
 	element->address = walk->memory->state.address;
 	element->identity = 0;
@@ -447,7 +476,9 @@ static __always_inline long walk_read_element(struct walk *walk, void *seen, voi
 		element->identity = walk_read_object(walk, seen, parts,
 						     *(const uint64_t *)(bytes + pointer) &
 							     object->pointer_mask);
-	walk->memory->state.used = used + sizeof(*element) + window;
+	if (walk->number == 0)
+		walk_put_word(&walk->program->word, bytes, window);
+	walk->memory->state.used = used + sizeof(*element) + walk->memory->state.window;
 	walk->memory->state.n++;
 	walk->memory->state.address = *(const uint64_t *)(bytes + next);
 	return walk->memory->state.is_lost ? 1 : 0;
@@ -460,6 +491,8 @@ static __always_inline void walk_begin_list(struct walk *walk, const struct walk
 	walk->list = list;
 	walk->number = number;
 	walk->memory->state.n = 0;
+	walk->memory->state.window =
+		list->window + (number == 0 && walk->program->word.n_loads ? WALK_WORD_SIZE : 0);
 	walk->memory->state.end = WIRE_walk_end_NO_ROOT;
 	walk->memory->state.used += sizeof(struct walk_list_head);
 	walk->memory->state.address = walk_find_root(&list->roots[0], walk->thread);
@@ -475,7 +508,7 @@ static __always_inline void walk_end_list(struct walk *walk, uint64_t at)
 		return;
 	*(struct walk_list_head *)(walk->bytes + at) = (struct walk_list_head){
 		.list = walk->number,
-		.window = walk->list->window,
+		.window = walk->memory->state.window,
 		.n = walk->memory->state.n,
 		.end = walk->memory->state.end,
 	};

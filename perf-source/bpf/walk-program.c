@@ -23,6 +23,24 @@ static bool is_list_valid(const struct walk_list *list)
 				 list->limit <= WALK_ELEMENTS_MAX);
 }
 
+static bool is_word_valid(const struct walk_word *word, uint16_t window)
+{
+	return !word->n_loads ||
+	       (word->n_loads <= WALK_WORD_LOADS_MAX && has_pointer(word->pointer, window) &&
+		word->index + sizeof(uint32_t) <= window);
+}
+
+static bool is_text_valid(const struct walk_object *object, size_t i)
+{
+	const struct walk_text *text = &object->texts[i];
+	uint16_t size = text->is_of_last ? WALK_HEAD_MAX : object->size;
+
+	return !text->size || (text->size <= WALK_TEXT_MAX && text->skip <= WALK_HEAD_MAX &&
+			       text->length < WALK_HEAD_MAX / 8 && text->hash < WALK_HEAD_MAX / 8 &&
+			       text->unit < WALK_HEAD_MAX / 8 && text->more <= WALK_MORE_MAX &&
+			       has_pointer(text->pointer, size) && (i || !text->is_of_last));
+}
+
 bool walk_program_is_valid(const struct walk_program *program)
 {
 	const struct walk_object *object = &program->object;
@@ -30,16 +48,12 @@ bool walk_program_is_valid(const struct walk_program *program)
 	for (size_t i = 0; i < WALK_LISTS_MAX; i++)
 		if (!is_list_valid(&program->lists[i]))
 			return false;
-	if (!program->lists[0].window || !object->size)
-		return program->lists[0].window;
+	if (!program->lists[0].window || !is_word_valid(&program->word, program->lists[0].window))
+		return false;
+	if (!object->size)
+		return true;
 	for (size_t i = 0; i < WALK_TEXTS_MAX; i++)
-		if (object->texts[i].size && (object->texts[i].size > WALK_TEXT_MAX ||
-					      object->texts[i].skip > WALK_HEAD_MAX ||
-					      object->texts[i].length >= WALK_HEAD_MAX / 8 ||
-					      object->texts[i].hash >= WALK_HEAD_MAX / 8 ||
-					      object->texts[i].unit >= WALK_HEAD_MAX / 8 ||
-					      object->texts[i].more > WALK_MORE_MAX ||
-					      !has_pointer(object->texts[i].pointer, object->size)))
+		if (!is_text_valid(object, i))
 			return false;
 	if (object->type && !has_pointer(object->type_at, object->size))
 		return false;

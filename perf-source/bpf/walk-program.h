@@ -15,10 +15,12 @@ enum {
 	WALK_ROOTS_MAX = 2,
 	WALK_LOADS_MAX = 4,
 	WALK_LISTS_MAX = 2,
+	WALK_WORD_LOADS_MAX = 2,
+	WALK_WORD_SIZE = 8,
 	WALK_ELEMENTS_MAX = 512,
 	WALK_WINDOW_MAX = 128, /* bytes of an element */
 	WALK_OBJECT_MAX = 256, /* bytes of an object, */
-	WALK_TEXTS_MAX = 3,
+	WALK_TEXTS_MAX = 4,
 	WALK_TEXT_MAX = 1536, /* and of what one of its pointers leads to, */
 	WALK_HEAD_MAX = 64,   /* of which that many are in front of what is text, */
 	WALK_MORE_MAX = 24,   /* or that many more */
@@ -52,8 +54,19 @@ struct walk_list {
 	uint16_t reserved;
 };
 
+/* A word to which each element of the first list leads; it is put behind its window. */
+struct walk_word {
+	uint64_t pointer_mask;
+	int32_t loads[WALK_WORD_LOADS_MAX]; /* added to the pointers that are followed in turn */
+	uint16_t pointer;		    /* where a window has the first one, */
+	uint16_t index;	      /* and a number of 4 bytes, of which each is so much more */
+	uint16_t index_scale; /* for the last load */
+	uint8_t n_loads;      /* 0: there is no such word */
+	uint8_t reserved;
+};
+
 struct walk_text {
-	uint16_t pointer; /* where the object has its address */
+	uint16_t pointer; /* where the object, or the head of the text before, has its address */
 	uint16_t size;	  /* bytes; 0: there is none */
 	uint16_t skip;	  /* bytes in front of what is text: its head */
 	uint16_t words;	  /* those of the head that never change, a bit each */
@@ -64,7 +77,8 @@ struct walk_text {
 	uint8_t unit_shift; /* above so many others; */
 	uint8_t plain;	    /* a bit of this word: if it is not set, */
 	uint8_t more;	    /* the head has so many bytes more */
-	uint16_t reserved;
+	uint8_t is_of_last; /* the text before has its address, and not the object */
+	uint8_t reserved;
 };
 
 /* Of the elements of the first list. By what never changes of it, an object has an identity. */
@@ -87,6 +101,7 @@ struct walk_object {
 
 struct walk_program {
 	struct walk_list lists[WALK_LISTS_MAX];
+	struct walk_word word;
 	struct walk_object object;
 	uint64_t incarnation; /* another one for each process that has had the PID */
 	/* The kernel's address of the memory that it was made for, once it has run; 0: not yet. */

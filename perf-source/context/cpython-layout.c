@@ -14,6 +14,11 @@ enum {
 	OFFSETS, /* from here on offsets, whose order each minor version has */
 };
 
+/* What all builds with the GIL have in common. */
+#define OF_GIL_BUILDS(head)                                                                        \
+	.frame_copy = CPYTHON_NONE, .code_copies = CPYTHON_NONE, .object = 16, .text = head,       \
+	.text_kind = 2
+
 static const struct cpython_layout layouts[] = {
 /* Up to 3.10: what differs is the place of the thread states, and of what a frame executes. */
 #define LAYOUT_OF_OBJECTS(version, key_at, current_at, index, unit, state, executing, size, form)  \
@@ -27,8 +32,8 @@ static const struct cpython_layout layouts[] = {
 		.frame_object = size, .code_object = 176, .code_filename = 104,                    \
 		.code_qualname = 112, .code_linetable = 120, .code_firstline = 40,                 \
 		.code_bytes = 128, .code_version = CPYTHON_NONE, .code_framesize = CPYTHON_NONE,   \
-		.code_stacksize = CPYTHON_NONE, .code_nlocalsplus = CPYTHON_NONE, .text = 48,      \
-		.lines = form,                                                                     \
+		.code_stacksize = CPYTHON_NONE, .code_nlocalsplus = CPYTHON_NONE, .lines = form,   \
+		OF_GIL_BUILDS(48),                                                                 \
 	}
 	LAYOUT_OF_OBJECTS(8, 1392, 1368, 104, 1, 116, 1, 368, CPYTHON_LINES_LNOTAB),
 	LAYOUT_OF_OBJECTS(9, 584, 568, 104, 1, 116, 1, 368, CPYTHON_LINES_LNOTAB),
@@ -57,7 +62,7 @@ static const struct cpython_layout layouts[] = {
 		.code_framesize = CPYTHON_NONE,
 		.code_stacksize = 68,
 		.code_nlocalsplus = 76,
-		.text = 48,
+		OF_GIL_BUILDS(48),
 	},
 	{
 		.minor = 12,
@@ -83,7 +88,7 @@ static const struct cpython_layout layouts[] = {
 		.code_framesize = 76,
 		.code_stacksize = 64,
 		.code_nlocalsplus = 72,
-		.text = 40,
+		OF_GIL_BUILDS(40),
 	},
 /* From 3.13 on: what differs is the place of the thread states, and pointers with tags. */
 #define LAYOUT_WITH_TABLE(version, key_at, owner, size, tags, code)                                \
@@ -95,19 +100,44 @@ static const struct cpython_layout layouts[] = {
 		.frame_entry = CPYTHON_NONE, .frame_size = size, .frame_tags = tags,               \
 		.code_filename = 112, .code_qualname = 128, .code_linetable = 136,                 \
 		.code_firstline = 68, .code_bytes = code, .code_framesize = 76,                    \
-		.code_version = 92, .code_stacksize = 64, .code_nlocalsplus = 72, .text = 40,      \
+		.code_version = 92, .code_stacksize = 64, .code_nlocalsplus = 72,                  \
+		OF_GIL_BUILDS(40),                                                                 \
 	}
 	LAYOUT_WITH_TABLE(13, 2160, 70, 72, 0, 200),
 	LAYOUT_WITH_TABLE(14, 2336, 74, 80, 3, 208),
 	LAYOUT_WITH_TABLE(15, CPYTHON_NONE, 74, 80, 3, 208),
+/* Without the GIL: heads of objects are larger, and threads may have instructions of their own. */
+#define LAYOUT_WITHOUT_GIL(version, key_at, owner, size, tags, copy, code, copies, kind)           \
+	{                                                                                          \
+		.minor = version, .is_free_threaded = true, .key = key_at,                         \
+		.current = CPYTHON_NONE, .current_id = CPYTHON_NONE, .cframe = CPYTHON_NONE,       \
+		.current_frame = 72, .cframe_frame = CPYTHON_NONE,                                 \
+		.cframe_previous = CPYTHON_NONE, .frame_code = 0, .frame_previous = 8,             \
+		.frame_instruction = 56, .frame_owner = owner, .frame_entry = CPYTHON_NONE,        \
+		.frame_size = size, .frame_tags = tags, .frame_copy = copy, .code_filename = 128,  \
+		.code_qualname = 144, .code_linetable = 152, .code_firstline = 84,                 \
+		.code_bytes = code, .code_copies = copies, .code_framesize = 92,                   \
+		.code_version = 108, .code_stacksize = 80, .code_nlocalsplus = 88, .object = 32,   \
+		.text = 56, .text_kind = kind,                                                     \
+	}
+	LAYOUT_WITHOUT_GIL(13, 0, 70, 72, 0, CPYTHON_NONE, 216, CPYTHON_NONE, 2),
+	LAYOUT_WITHOUT_GIL(14, 0, 78, 80, 3, 72, 232, 224, 8),
 };
 
-const struct cpython_layout *cpython_layout_find(uint32_t version)
+bool cpython_layout_is_free_threaded(uint32_t version, const uint64_t *table)
 {
+	return (version >> 16 & 0xff) >= FIRST_WITH_TABLE && table[FREE_THREADED];
+}
+
+const struct cpython_layout *cpython_layout_find(uint32_t version, const uint64_t *table)
+{
+	bool is_free_threaded = cpython_layout_is_free_threaded(version, table);
+
 	if (version >> 24 != PYTHON_3)
 		return NULL;
 	for (size_t i = 0; i < sizeof(layouts) / sizeof(*layouts); i++)
-		if (layouts[i].minor == (version >> 16 & 0xff))
+		if (layouts[i].minor == (version >> 16 & 0xff) &&
+		    layouts[i].is_free_threaded == is_free_threaded)
 			return &layouts[i];
 	return NULL;
 }
@@ -118,12 +148,13 @@ struct offset_places {
 	uint8_t current_frame;
 	uint8_t frame_previous, frame_code, frame_instruction, frame_size, frame_owner;
 	uint8_t code_filename, code_qualname, code_linetable, code_firstline, code_bytes;
+	uint8_t frame_copy, code_copies; /* of builds without the GIL */
 };
 
 static const struct offset_places places[] = {
-	{ 13, 23, 29, 30, 31, 32, 33, 35, 37, 38, 39, 43 },
-	{ 14, 26, 32, 33, 34, 35, 36, 40, 42, 43, 44, 48 },
-	{ 15, 26, 40, 41, 42, 43, 44, 48, 50, 51, 52, 56 },
+	{ 13, 23, 29, 30, 31, 32, 33, 35, 37, 38, 39, 43, 0, 0 },
+	{ 14, 26, 32, 33, 34, 35, 36, 40, 42, 43, 44, 48, 38, 49 },
+	{ 15, 26, 40, 41, 42, 43, 44, 48, 50, 51, 52, 56, 0, 0 },
 };
 
 static const struct offset_places *find_places(uint8_t minor)
@@ -170,21 +201,25 @@ static bool take_code(struct cpython_layout *layout, const struct offset_places 
 	       take(table, of->code_bytes, 0, WALK_OBJECT_MAX, &layout->code_bytes);
 }
 
-enum cpython_offsets_result cpython_layout_take(struct cpython_layout *layout, uint32_t version,
-						const uint64_t *table)
+static bool take_copies(struct cpython_layout *layout, const struct offset_places *of,
+			const uint64_t *table)
+{
+	return layout->frame_copy == CPYTHON_NONE || (take(table, of->frame_copy, sizeof(uint32_t),
+							   WALK_WINDOW_MAX, &layout->frame_copy) &&
+						      take(table, of->code_copies, sizeof(uint64_t),
+							   WALK_OBJECT_MAX, &layout->code_copies));
+}
+
+bool cpython_layout_take(struct cpython_layout *layout, uint32_t version, const uint64_t *table)
 {
 	const struct offset_places *of = find_places(layout->minor);
 
 	if (layout->minor < FIRST_WITH_TABLE)
-		return CPYTHON_OFFSETS_OK;
-	if (!of || memcmp(&table[COOKIE], "xdebugpy", sizeof(*table)) != 0 ||
-	    table[VERSION] != version)
-		return CPYTHON_OFFSETS_OTHER;
-	if (table[FREE_THREADED])
-		return CPYTHON_WITHOUT_GIL;
-	return take(table, of->current_frame, sizeof(uint64_t), THREAD_STATE_MAX,
+		return true;
+	return of && memcmp(&table[COOKIE], "xdebugpy", sizeof(*table)) == 0 &&
+	       table[VERSION] == version &&
+	       take(table, of->current_frame, sizeof(uint64_t), THREAD_STATE_MAX,
 		    &layout->current_frame) &&
-			       take_frame(layout, of, table) && take_code(layout, of, table)
-		       ? CPYTHON_OFFSETS_OK
-		       : CPYTHON_OFFSETS_OTHER;
+	       take_frame(layout, of, table) && take_code(layout, of, table) &&
+	       take_copies(layout, of, table);
 }

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,6 +17,7 @@ enum { CPYTHON_NONE = -1, CPYTHON_OFFSETS_SIZE = 60 * 8 /* of the process's tabl
 /* Offsets in bytes; CPYTHON_NONE: this version has no such field. */
 struct cpython_layout {
 	uint8_t minor;
+	bool is_free_threaded;
 	int key;		 /* Py_tss_t in _PyRuntime, of thread states */
 	int current, current_id; /* thread state that has the GIL in _PyRuntime; its thread's id */
 	int cframe, current_frame; /* in a thread state (or its cframe) */
@@ -23,6 +25,11 @@ struct cpython_layout {
 	int frame_code, frame_previous, frame_instruction, frame_owner;
 	int frame_entry;	    /* whether C has called the frame */
 	int frame_size, frame_tags; /* its fixed part; bits of pointers in it that are no address */
+	/*
+	 * Without the GIL each thread may have a copy of a function's instructions: its number in
+	 * a frame, and where code has the copies.
+	 */
+	int frame_copy, code_copies;
 	/*
 	 * Up to 3.10 frames are objects, each for one activation of the interpreter's loop: the
 	 * number of the last instruction, in so many bytes each (0: frames are no objects), and
@@ -34,22 +41,24 @@ struct cpython_layout {
 	int code_version;   /* a number that no other code of the process ever has */
 	int code_framesize; /* words of its frames */
 	int code_stacksize, code_nlocalsplus; /* which are these and the head's, before 3.12 */
+	int object;			      /* bytes of an object's head (PyObject) */
 	int text;			      /* in a string: behind its head */
+	int text_kind; /* bits of a string's state before those of its kind */
 	enum cpython_line_form lines;
 };
 
-/* The layout of a version in Py_Version's form (0x030d00f0: 3.13.0); NULL: it is not known. */
-const struct cpython_layout *cpython_layout_find(uint32_t version);
+/*
+ * The layout of a version in Py_Version's form (0x030d00f0: 3.13.0); NULL: it is not known. `table`
+ * is the begin of _PyRuntime, which from 3.13 on tells builds without the GIL.
+ */
+const struct cpython_layout *cpython_layout_find(uint32_t version, const uint64_t *table);
 
-enum cpython_offsets_result {
-	CPYTHON_OFFSETS_OK,
-	CPYTHON_OFFSETS_OTHER, /* it is no table of this version, or its fields are nowhere */
-	CPYTHON_WITHOUT_GIL,
-};
+/* Whether the version has builds without the GIL, and `table` is of one. */
+bool cpython_layout_is_free_threaded(uint32_t version, const uint64_t *table);
 
 /*
  * Takes what the table at the begin of _PyRuntime says (_Py_DebugOffsets, from 3.13 on; `table` has
- * CPYTHON_OFFSETS_SIZE bytes). It is the target's, so all of it is checked.
+ * CPYTHON_OFFSETS_SIZE bytes). It is the target's, so all of it is checked. False: it is no table
+ * of this version, or its fields are nowhere.
  */
-enum cpython_offsets_result cpython_layout_take(struct cpython_layout *layout, uint32_t version,
-						const uint64_t *table);
+bool cpython_layout_take(struct cpython_layout *layout, uint32_t version, const uint64_t *table);

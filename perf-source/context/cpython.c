@@ -21,29 +21,34 @@ enum {
 	QUALNAME_READ = 304, /* of a string: its head and 255 characters */
 	FILENAME_READ = 304,
 	LINETABLE_READ = 1536,
-	BYTES_HEAD = 32,
-	OBJECT_TYPE = 8,   /* PyObject.ob_type */
-	TYPE_SIZE = 32,	   /* PyTypeObject.tp_basicsize */
+	WORD = 8,
+	SIZED_HEAD = 16,   /* bytes of PyBytesObject behind PyObject: ob_size, ob_shash */
+	TYPE_SIZE = 16,	   /* of PyTypeObject behind PyObject: ob_size, tp_name, tp_basicsize */
+	COPIES_BEGIN = 8,  /* _PyCodeArray.entries */
 	VERSION_PART = 32, /* sizes and the first line of code, and its version at the end */
 };
 
-/* The words of a code object that its creation sets: its type, sizes, constants, names, texts. */
-#define CODE_WORDS 0x3ffbeU
+/*
+ * The words of a code object that its creation sets, from its type on: that, sizes, constants,
+ * names, texts.
+ */
+#define CODE_WORDS 0x1ffdfU
 
 /* Up to 3.10: its type, sizes, constants, names, texts. */
-#define OLD_CODE_WORDS 0xfffeU
+#define OLD_CODE_WORDS 0x7fffU
 
 /*
  * The head of a string or of bytes (PyASCIIObject, PyBytesObject): its type and size never change,
  * nor does its hash if it has one. A string says how many bytes a character has.
  */
-#define TEXT_WORDS 0x6U
+#define TEXT_WORDS 0x3U
 enum {
-	TEXT_LENGTH = 2,
-	TEXT_HASH = 3,
-	TEXT_STATE = 4,
-	TEXT_KIND_SHIFT = 2,
-	TEXT_IS_ASCII = 6, /* a bit of the state; else PyCompactUnicodeObject has more fields: */
+	/* Words behind the object's head. */
+	TEXT_LENGTH = 0,
+	TEXT_HASH = 1,
+	TEXT_STATE = 2,
+	/* Bits of the state from that of the kind on; else PyCompactUnicodeObject has more: */
+	TEXT_IS_ASCII = 4,
 	HEAD_OF_3_11 = 48,
 	MORE_IN_3_11 = 24,
 	MORE = 16,
@@ -175,19 +180,44 @@ static uint16_t whole_words(int size)
 	return (size + 7) & ~7;
 }
 
-static struct walk_text string_at(int pointer, uint16_t size, int head)
+static struct walk_text bytes_at(const struct cpython_layout *layout, int pointer, uint16_t size)
 {
+	int words = layout->object / WORD;
+
 	return (struct walk_text){
 		.pointer = pointer,
 		.size = size,
-		.skip = head,
-		.words = TEXT_WORDS,
-		.length = TEXT_LENGTH,
-		.hash = TEXT_HASH,
-		.unit = TEXT_STATE,
-		.unit_shift = TEXT_KIND_SHIFT,
-		.plain = TEXT_IS_ASCII,
-		.more = head == HEAD_OF_3_11 ? MORE_IN_3_11 : MORE,
+		.skip = layout->object + SIZED_HEAD,
+		.words = TEXT_WORDS << (words - 1),
+		.length = words + TEXT_LENGTH,
+		.hash = words + TEXT_HASH,
+	};
+}
+
+static struct walk_text string_at(const struct cpython_layout *layout, int pointer, uint16_t size)
+{
+	struct walk_text text = bytes_at(layout, pointer, size);
+
+	text.skip = layout->text;
+	text.unit = layout->object / WORD + TEXT_STATE;
+	text.unit_shift = layout->text_kind;
+	text.plain = layout->text_kind + TEXT_IS_ASCII;
+	text.more = layout->text == HEAD_OF_3_11 ? MORE_IN_3_11 : MORE;
+	return text;
+}
+
+/* Where the copy of the instructions begins that a frame executes. */
+static struct walk_word copy_of_instructions(const struct cpython_layout *layout)
+{
+	if (layout->frame_copy == CPYTHON_NONE)
+		return (struct walk_word){ 0 };
+	return (struct walk_word){
+		.pointer = layout->frame_code,
+		.pointer_mask = ~(uint64_t)layout->frame_tags,
+		.index = layout->frame_copy,
+		.index_scale = sizeof(uint64_t),
+		.n_loads = 2,
+		.loads = { layout->code_copies, COPIES_BEGIN },
 	};
 }
 
@@ -208,18 +238,19 @@ static void make_walk(const struct cpython_layout *layout, uint64_t type,
 		add_load(frames, layout->current_frame);
 	}
 	add_load(frames, 0);
+	ret->word = copy_of_instructions(layout);
 	ret->object = (struct walk_object){
 		.pointer_mask = ~(uint64_t)layout->frame_tags,
-		.words = layout->frame_unit ? OLD_CODE_WORDS : CODE_WORDS,
+		.words = (layout->frame_unit ? OLD_CODE_WORDS : CODE_WORDS)
+			 << (layout->object / WORD - 1),
 		.pointer = layout->frame_code,
 		.size = whole_words(layout->code_bytes),
-		.type_at = OBJECT_TYPE,
+		.type_at = layout->object - WORD,
 		.type = type,
 		.texts = {
-			string_at(layout->code_qualname, QUALNAME_READ, layout->text),
-			string_at(layout->code_filename, FILENAME_READ, layout->text),
-			{ layout->code_linetable, LINETABLE_READ, BYTES_HEAD, TEXT_WORDS,
-			  .length = TEXT_LENGTH, .hash = TEXT_HASH },
+			string_at(layout, layout->code_qualname, QUALNAME_READ),
+			string_at(layout, layout->code_filename, FILENAME_READ),
+			bytes_at(layout, layout->code_linetable, LINETABLE_READ),
 		},
 	};
 	if (layout->code_version == CPYTHON_NONE)
@@ -237,13 +268,16 @@ static void describe(const struct cpython_layout *layout, uint64_t type, struct 
 		"frame.tags=%d cframe.frame=%d cframe.previous=%d code.filename=%d code.qualname=%d "
 		"code.linetable=%d code.firstline=%d code.bytes=%d code.size=%d "
 		"code.framesize=%d code.stacksize=%d code.nlocalsplus=%d frame.size=%d "
-		"code.type=%" PRIu64 " text=%d bytes=%d",
+		"code.type=%" PRIu64 " text=%d bytes=%d frame.copy=%d object=%d text.kind=%d",
 		layout->frame_code, layout->frame_previous, layout->frame_instruction,
 		layout->frame_owner, layout->frame_entry, layout->frame_tags, layout->cframe_frame,
 		layout->cframe_previous, layout->code_filename, layout->code_qualname,
 		layout->code_linetable, layout->code_firstline, layout->code_bytes,
 		whole_words(layout->code_bytes), layout->code_framesize, layout->code_stacksize,
-		layout->code_nlocalsplus, layout->frame_size, type, layout->text, BYTES_HEAD);
+		layout->code_nlocalsplus, layout->frame_size, type, layout->text,
+		layout->object + SIZED_HEAD,
+		layout->frame_copy == CPYTHON_NONE ? CPYTHON_NONE : whole_words(layout->frame_size),
+		layout->object, layout->text_kind);
 }
 
 /* Likewise, if frames are objects: each is found in an activation of the loop. */
@@ -262,8 +296,8 @@ static void describe_objects(const struct cpython_layout *layout, uint64_t type,
 		 layout->frame_unit, layout->frame_state, layout->frame_executing,
 		 layout->code_filename, layout->code_qualname, layout->code_linetable,
 		 layout->lines, layout->code_firstline, whole_words(layout->code_bytes), type,
-		 layout->text, BYTES_HEAD, bias + loop->parts[0].from, bias + loop->parts[0].to,
-		 is_split ? bias + loop->parts[1].from : 0,
+		 layout->text, layout->object + SIZED_HEAD, bias + loop->parts[0].from,
+		 bias + loop->parts[0].to, is_split ? bias + loop->parts[1].from : 0,
 		 is_split ? bias + loop->parts[1].to : 0);
 }
 
@@ -271,30 +305,27 @@ static void describe_objects(const struct cpython_layout *layout, uint64_t type,
 static enum runtime_state find_layout(const struct loaded_image *image, const GElf_Sym *runtime,
 				      uint32_t version, struct cpython_layout *ret)
 {
-	const struct cpython_layout *known = cpython_layout_find(version);
+	const struct cpython_layout *known;
 	uint64_t table[CPYTHON_OFFSETS_SIZE / sizeof(uint64_t)];
 
-	if (!known)
-		return RUNTIME_OTHER_VERSION;
-	*ret = *known;
 	if (!loaded_image_read(image, runtime->st_value, table, sizeof(table)))
 		return RUNTIME_OTHER_BUILD;
-	switch (cpython_layout_take(ret, version, table)) {
-	case CPYTHON_OFFSETS_OK:
-		return RUNTIME_KNOWN;
-	case CPYTHON_WITHOUT_GIL:
-		return RUNTIME_WITHOUT_GIL;
-	default:
-		return RUNTIME_OTHER_BUILD;
-	}
+	known = cpython_layout_find(version, table);
+	if (!known)
+		return cpython_layout_is_free_threaded(version, table) ? RUNTIME_WITHOUT_GIL
+								       : RUNTIME_OTHER_VERSION;
+	*ret = *known;
+	return cpython_layout_take(ret, version, table) ? RUNTIME_KNOWN : RUNTIME_OTHER_BUILD;
 }
 
 /* Whether a type has objects of so many bytes (PyTypeObject.tp_basicsize). */
-static bool has_size(const struct loaded_image *image, const GElf_Sym *type, uint64_t expected)
+static bool has_size(const struct loaded_image *image, const struct cpython_layout *layout,
+		     const GElf_Sym *type, uint64_t expected)
 {
 	uint64_t size;
 
-	return loaded_image_read(image, type->st_value + TYPE_SIZE, &size, sizeof(size)) &&
+	return loaded_image_read(image, type->st_value + layout->object + TYPE_SIZE, &size,
+				 sizeof(size)) &&
 	       size == expected;
 }
 
@@ -307,8 +338,8 @@ static enum runtime_state find_objects(const struct loaded_image *image,
 	GElf_Sym frame;
 
 	if (!loaded_image_find_symbol(image, "PyFrame_Type", &frame) ||
-	    !has_size(image, &frame, layout->frame_object) ||
-	    !has_size(image, code, layout->code_object) || !cpython_loop_find(image, &loop))
+	    !has_size(image, layout, &frame, layout->frame_object) ||
+	    !has_size(image, layout, code, layout->code_object) || !cpython_loop_find(image, &loop))
 		return RUNTIME_OTHER_BUILD;
 	describe_objects(layout, image->bias + code->st_value, image->bias, &loop, ret);
 	return RUNTIME_KNOWN;

@@ -4,12 +4,12 @@
 #include "symbolizer/script/cpython-code.h"
 
 enum {
-	LENGTH_AT = 16, /* PyASCIIObject.length, and ob_size of bytes */
-	STATE_AT = 32,	/* PyASCIIObject.state: bits of interned, kind, compact, ascii */
-	KIND_SHIFT = 2,
+	/* Behind PyObject: PyASCIIObject.length, or ob_size of bytes; */
+	LENGTH_AT = 0,
+	STATE_AT = 16, /* PyASCIIObject.state: bits of interned, kind, compact, ascii */
 	KIND_MASK = 7, /* bytes of a character */
-	IS_COMPACT = 1 << 5,
-	IS_ASCII = 1 << 6,
+	IS_COMPACT = 1 << 3,
+	IS_ASCII = 1 << 4,
 	/* PyCompactUnicodeObject has fields behind PyASCIIObject, in 3.11 one more. */
 	HEAD_OF_3_11 = 48,
 	MORE_IN_3_11 = 24,
@@ -87,15 +87,15 @@ static void decode_text(const struct cpython_fields *fields, const struct wire_b
 			char ret[CPYTHON_TEXT_MAX])
 {
 	const char *bytes = object->data;
-	uint64_t n, state, kind, at = fields->text;
+	uint64_t n, state, kind, at = fields->text, head = fields->object;
 	char *to = ret;
 
 	*to = 0;
-	if (object->size < STATE_AT + sizeof(uint32_t))
+	if (object->size < head + STATE_AT + sizeof(uint32_t))
 		return;
-	n = read_number(bytes + LENGTH_AT, sizeof(n));
-	state = read_number(bytes + STATE_AT, sizeof(uint32_t));
-	kind = state >> KIND_SHIFT & KIND_MASK;
+	n = read_number(bytes + head + LENGTH_AT, sizeof(n));
+	state = read_number(bytes + head + STATE_AT, sizeof(uint32_t)) >> fields->text_kind;
+	kind = state & KIND_MASK;
 	if (!(state & IS_COMPACT) || (kind != 1 && kind != 2 && kind != 4))
 		return;
 	if (!(state & IS_ASCII))
@@ -127,9 +127,10 @@ bool cpython_code_decode(const struct cpython_fields *fields, const struct wire_
 		ret->lines.form = fields->code_lines;
 	decode_text(fields, &name, ret->name);
 	decode_text(fields, &file, ret->file);
-	if (lines.size < (size_t)fields->bytes || lines.size < LENGTH_AT + sizeof(size))
+	if (lines.size < (size_t)fields->bytes ||
+	    lines.size < fields->object + LENGTH_AT + sizeof(size))
 		return true;
-	size = read_number((const char *)lines.data + LENGTH_AT, sizeof(size));
+	size = read_number((const char *)lines.data + fields->object + LENGTH_AT, sizeof(size));
 	ret->lines.bytes = (const uint8_t *)lines.data + fields->bytes;
 	ret->lines.size = lines.size - fields->bytes;
 	ret->lines.is_cut = size > ret->lines.size;

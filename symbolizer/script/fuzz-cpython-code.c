@@ -8,7 +8,7 @@
 #include "symbolizer/script/cpython-code.h"
 #include "tests/fuzz/fuzz.h"
 
-enum { INSTRUCTIONS = 300 };
+enum { INSTRUCTIONS = 300, TEXT_KIND_MAX = 24 };
 
 static void take_fields(struct fuzz_input *input, struct cpython_fields *fields)
 {
@@ -20,6 +20,7 @@ static void take_fields(struct fuzz_input *input, struct cpython_fields *fields)
 		fuzz_take(input, &field, sizeof(field));
 		number[i] = field; /* runtime_table_add() refuses a code object without a field */
 	}
+	fields->text_kind %= TEXT_KIND_MAX + 1;
 }
 
 static void check_text(const char text[CPYTHON_TEXT_MAX])

@@ -21,6 +21,9 @@ enum {
 };
 
 static const struct cpython_fields fields = {
+	.object = 16,
+	.text_kind = 2,
+	.frame_copy = -1,
 	.code_firstline = 68,
 	.code_size = CODE_SIZE,
 	.text = HEAD,
