@@ -10,7 +10,6 @@
 #include "common/base/hash.h"
 #include "common/base/long-name.h"
 #include "common/base/text.h"
-#include "common/stream/script-place.h"
 
 /* Addresses of synthetic images, which no process and no jitmap has. */
 #define SYNTHETIC_NAMES 0xD000000000000000ULL
@@ -150,7 +149,7 @@ static enum wire_image_kind kind_of_path(const char *path)
 		return WIRE_image_kind_VDSO;
 	if (!strcmp(path, "[uprobes]"))
 		return WIRE_image_kind_SPECIAL;
-	if (!strcmp(path, SCRIPT_PATH))
+	if (script_language_of_path(path) < SCRIPT_LANGUAGES_MAX)
 		return WIRE_image_kind_SCRIPT;
 	return *path != '/' || path[1] == '/' ? WIRE_image_kind_ANONYMOUS : WIRE_image_kind_FILE;
 }
@@ -223,19 +222,20 @@ static int find_image(struct locations *locations, const struct location_process
 }
 
 /* Maps the code of scripts, for all processes, and at the place that it always has. */
-static int map_scripts(struct locations *locations, uint64_t image, uint64_t time)
+static int map_scripts(struct locations *locations, enum script_language language, uint64_t image,
+		       uint64_t time)
 {
 	const struct mapping scripts = {
-		.start = SCRIPT_START,
-		.end = SCRIPT_END,
+		.start = script_start(language),
+		.end = script_start(language) + SCRIPT_SIZE,
 		.image = image,
 		.number = locations->n_mappings,
 	};
 
-	if (locations->has_scripts)
+	if (locations->has_scripts[language])
 		return 0;
-	locations->has_scripts = true;
-	locations->scripts = scripts;
+	locations->has_scripts[language] = true;
+	locations->scripts[language] = scripts;
 	locations->n_mappings++;
 	return put_mapping(locations, 0, &scripts, time);
 }
@@ -251,7 +251,8 @@ int locations_map(struct locations *locations, struct location_process *process,
 		return 0;
 	}
 	if (r == 0 && kind_of_path(mapping->path) == WIRE_image_kind_SCRIPT)
-		return map_scripts(locations, added.image, time);
+		return map_scripts(locations, script_language_of_path(mapping->path), added.image,
+				   time);
 	added.offset = kind_of_path(mapping->path) == WIRE_image_kind_ANONYMOUS ? mapping->start
 										: mapping->offset;
 	return r < 0 ? r : add_mapping(locations, process, &added, time);
@@ -358,6 +359,13 @@ static int emit(struct locations *locations, uint64_t image, uint64_t offset,
 	return r < 0 ? r : put_name(locations, image, offset, name);
 }
 
+static const struct mapping *find_scripts(const struct locations *locations, uint64_t address)
+{
+	enum script_language language = script_language_of(address);
+
+	return locations->has_scripts[language] ? &locations->scripts[language] : NULL;
+}
+
 int locations_make_frame(struct locations *locations, const struct location_process *process,
 			 uint64_t address, uint32_t flags, const struct location_name *name,
 			 struct wire_frame *ret)
@@ -371,7 +379,7 @@ int locations_make_frame(struct locations *locations, const struct location_proc
 		return name->name ? emit(locations, LOCATIONS_IMAGE_KERNEL, code, name) : 0;
 	}
 	if (flags & WIRE_frame_flags_SCRIPT)
-		mapping = locations->has_scripts ? &locations->scripts : NULL;
+		mapping = find_scripts(locations, address);
 	else
 		mapping = mapping_table_find(&process->mappings, code);
 	if (!mapping)

@@ -10,6 +10,7 @@
 #include "common/base/pair-map.h"
 #include "common/stage/stage.h"
 #include "common/stream/mapping-table.h"
+#include "common/stream/script-place.h"
 
 enum {
 	LOCATIONS_NAMES_MAX = 1 << 22,
@@ -31,8 +32,9 @@ struct locations {
 	uint64_t n_images, n_processes, n_synthetic;
 	uint64_t n_retold; /* locations whose name has changed */
 	uint32_t n_mappings;
-	struct mapping scripts; /* of all processes */
-	bool has_kernel, has_names, has_scripts;
+	struct mapping scripts[SCRIPT_LANGUAGES_MAX]; /* of all processes */
+	bool has_scripts[SCRIPT_LANGUAGES_MAX];
+	bool has_kernel, has_names;
 	uint64_t n_refused;
 };
 

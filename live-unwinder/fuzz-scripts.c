@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Hostile lists of interpreters. An input is the fields of a runtime (two bytes each), how many
+ * Hostile lists of interpreters. An input is a language, the fields of its runtime (two bytes each), how many
  * objects are known (a byte), these (address and identity, 16 bytes each), and then a walk. Frames
  * of the script are put between those of C, which stay in their order.
  */
 #include "common/stream/script-place.h"
 #include "live-unwinder/script-merge.h"
 #include "live-unwinder/script/cpython-objects.h"
+#include "live-unwinder/script/cpython-trait.h"
 #include "live-unwinder/script/cpython-walk.h"
+#include "live-unwinder/script/php-walk.h"
 #include "tests/fuzz/fuzz.h"
 
 enum {
@@ -22,16 +24,21 @@ enum {
 	LOOP_SIZE = 30,
 };
 
-static void take_fields(struct fuzz_input *input, struct cpython_fields *fields)
-{
-	int64_t *number = (int64_t *)fields;
+static const struct script_loop loop = { LOOP, LOOP + LOOP_SIZE, -1, -1 };
 
-	for (size_t i = 0; i < sizeof(*fields) / sizeof(*number); i++) {
+static void take_numbers(struct fuzz_input *input, int64_t *numbers, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
 		int16_t field;
 
 		fuzz_take(input, &field, sizeof(field));
-		number[i] = field < -1 ? -1 : field;
+		numbers[i] = field < -1 ? -1 : field;
 	}
+}
+
+static void take_cpython(struct fuzz_input *input, struct cpython_fields *fields)
+{
+	take_numbers(input, (int64_t *)fields, sizeof(*fields) / sizeof(int64_t));
 	fields->code_type = TYPE;
 	fields->code_framesize = FRAMESIZE_AT;
 	fields->object = OBJECT;
@@ -42,18 +49,55 @@ static void take_fields(struct fuzz_input *input, struct cpython_fields *fields)
 	fields->frame_owner &= INT16_MAX;
 	fields->frame_index &= INT16_MAX;
 	fields->frame_state &= INT16_MAX;
-	fields->loop_from = LOOP;
-	fields->loop_to = LOOP + LOOP_SIZE;
 }
 
-static void add_objects(struct fuzz_input *input, const struct cpython_fields *fields,
+/* runtime_table_add() refuses negative ones. */
+static void take_php(struct fuzz_input *input, struct php_fields *fields)
+{
+	take_numbers(input, (int64_t *)fields, sizeof(*fields) / sizeof(int64_t));
+	fields->frame_function &= INT16_MAX;
+	fields->frame_previous &= INT16_MAX;
+	fields->frame_info &= INT16_MAX;
+	fields->frame_line &= INT16_MAX;
+}
+
+static void take_fields(struct fuzz_input *input, struct runtime_fields *fields)
+{
+	uint8_t language;
+
+	fuzz_take(input, &language, sizeof(language));
+	fields->language = language % SCRIPT_LANGUAGES_MAX;
+	if (fields->language == SCRIPT_PHP)
+		take_php(input, &fields->php);
+	else
+		take_cpython(input, &fields->cpython);
+}
+
+static uint64_t trait_of(const struct runtime_fields *fields, const struct wire_memory *record)
+{
+	return fields->language == SCRIPT_PHP ? php_function_kind(record)
+					      : cpython_code_words(&fields->cpython, record);
+}
+
+static enum script_outcome read_walk(const struct runtime_fields *fields,
+				     const struct code_table *codes,
+				     const struct wire_sample *sample, struct script_stack *ret)
+{
+	ret->language = fields->language;
+	if (fields->language == SCRIPT_PHP)
+		return php_walk_read(&fields->php, codes, sample, ret);
+	return (fields->cpython.frame_unit > 0 ? cpython_objects_read : cpython_walk_read)(
+		&fields->cpython, codes, sample, ret);
+}
+
+static void add_objects(struct fuzz_input *input, const struct runtime_fields *fields,
 			struct code_table *codes)
 {
 	uint8_t n;
 
 	fuzz_take(input, &n, sizeof(n));
 	for (uint64_t i = 1; i <= n; i++) {
-		const uint64_t object[] = { 1, i % 8 ? TYPE : 0, i };
+		const uint64_t object[] = { 1 + i % 2, i % 8 ? TYPE : 0, i };
 		struct wire_memory record = {
 			.process = PROCESS,
 			.number = i,
@@ -62,14 +106,15 @@ static void add_objects(struct fuzz_input *input, const struct cpython_fields *f
 
 		fuzz_take(input, &record.address, sizeof(record.address));
 		fuzz_take(input, &record.identity, sizeof(record.identity));
-		fuzz_check(code_table_add(codes, fields, &record) == 0);
+		fuzz_check(code_table_add(codes, &record, trait_of(fields, &record)) == 0);
 	}
 }
 
-/* Frames of C of equal size, from address 0 on. */
-/* The stack in memory is what the walk is made of. */
-static void check_merge(const struct script_stack *stack, const struct cpython_fields *fields,
-			const struct wire_sample *sample, enum wire_stack_end end)
+/*
+ * Frames of C of equal size, from address 0 on. The stack in memory is what the walk is made of.
+ */
+static void check_merge(const struct script_stack *stack, const struct wire_sample *sample,
+			enum wire_stack_end end)
 {
 	static struct wire_frame frames[FRAMES + SCRIPT_FRAMES_MAX];
 	uint64_t pointers[FRAMES];
@@ -88,7 +133,7 @@ static void check_merge(const struct script_stack *stack, const struct cpython_f
 		pointers[i] = i * FRAME_SIZE;
 		frames[i] = (struct wire_frame){ .address = i };
 	}
-	outcome = script_merge(stack, fields, MAPPING, &unwinding);
+	outcome = script_merge(stack, &loop, MAPPING, &unwinding);
 	fuzz_check(outcome == SCRIPT_WHOLE || outcome == SCRIPT_UNPLACED || outcome == SCRIPT_CUT);
 	fuzz_check(outcome != SCRIPT_WHOLE || unwinding.n_frames == FRAMES + stack->n);
 	fuzz_check(outcome != SCRIPT_UNPLACED || unwinding.n_frames == FRAMES);
@@ -107,7 +152,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	struct fuzz_input input = { bytes, size };
 	static const uint64_t registers[ARCH_REGISTERS_MAX];
 	struct wire_sample sample = { .process = PROCESS };
-	struct cpython_fields fields;
+	struct runtime_fields fields;
 	struct code_table codes;
 	enum script_outcome outcome;
 	size_t n = 0;
@@ -119,15 +164,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	sample.stack = sample.walk;
 	sample.registers.data = registers;
 	sample.registers.n = arch_x86_64.n_registers;
-	outcome = (fields.frame_unit > 0 ? cpython_objects_read
-					 : cpython_walk_read)(&fields, &codes, &sample, &stack);
+	outcome = read_walk(&fields, &codes, &sample, &stack);
 	fuzz_check(outcome < SCRIPT_UNPLACED);
 	fuzz_check(outcome <= SCRIPT_LIMIT || !stack.n_segments);
 	for (size_t i = 0; i < stack.n_segments; i++)
 		n += stack.segments[i].n;
 	fuzz_check(n == stack.n && n <= SCRIPT_FRAMES_MAX);
-	check_merge(&stack, &fields, &sample, WIRE_stack_end_COMPLETE);
-	check_merge(&stack, &fields, &sample, WIRE_stack_end_TRUNCATED);
+	check_merge(&stack, &sample, WIRE_stack_end_COMPLETE);
+	check_merge(&stack, &sample, WIRE_stack_end_TRUNCATED);
 	free((void *)sample.walk.data);
 	code_table_deinit(&codes);
 	return 0;

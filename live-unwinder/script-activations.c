@@ -3,23 +3,23 @@
 
 enum {
 	WORD = 8,
-	SAVED = 7 * WORD,     /* the return address, and the registers that a function preserves */
 	SEARCHED_MAX = 65536, /* bytes of the stack in which an address is looked for */
 };
 
 struct activations {
 	const struct unwinding *unwinding;
-	const struct cpython_fields *fields;
+	const struct script_loop *loop;
+	uint64_t saved;
 	size_t frames[SCRIPT_FRAMES_MAX + 1];
 	size_t n;
 };
 
-static bool is_in_loop(const struct cpython_fields *fields, const struct wire_frame *frame)
+static bool is_in_loop(const struct script_loop *loop, const struct wire_frame *frame)
 {
 	int64_t code = frame->address - !(frame->flags & WIRE_frame_flags_EXACT);
 
-	return (code >= fields->loop_from && code < fields->loop_to) ||
-	       (code >= fields->loop_other_from && code < fields->loop_other_to);
+	return (code >= loop->from && code < loop->to) ||
+	       (code >= loop->other_from && code < loop->other_to);
 }
 
 /* False: there are too many. */
@@ -29,7 +29,7 @@ static bool list_activations(struct activations *activations)
 
 	/* The last frame's end is not known; it is of the C library, or of the thread's begin. */
 	for (size_t i = 0; i + 1 < unwinding->n_frames; i++) {
-		if (!is_in_loop(activations->fields, &unwinding->frames[i]))
+		if (!is_in_loop(activations->loop, &unwinding->frames[i]))
 			continue;
 		if (activations->n > SCRIPT_FRAMES_MAX)
 			return false;
@@ -60,19 +60,66 @@ static bool is_on_stack(const struct unwinding *unwinding, uint64_t low, uint64_
 	return false;
 }
 
+/* Where activations that are called by the i-th one begin to save what it holds. */
+static uint64_t saved_from(const struct activations *activations, size_t i)
+{
+	const uint64_t *pointers = activations->unwinding->stack_pointers;
+	uint64_t begin, end;
+
+	if (!i)
+		return pointers[0];
+	begin = pointers[activations->frames[i - 1]];
+	end = pointers[activations->frames[i - 1] + 1];
+	return end - begin > activations->saved ? end - activations->saved : begin;
+}
+
 /* Whether the i-th activation holds a value. */
 static bool holds(const struct activations *activations, size_t i, uint64_t value)
 {
 	const uint64_t *pointers = activations->unwinding->stack_pointers;
-	uint64_t low = pointers[0], high = pointers[activations->frames[i] + 1];
+	uint64_t low = saved_from(activations, i), high = pointers[activations->frames[i] + 1];
 
-	if (i) /* the next inner one has saved its caller's registers */
-		low = pointers[activations->frames[i - 1] + 1] - SAVED;
 	if (high <= low)
 		return false;
 	/* The innermost ones' registers may not be saved anywhere. */
 	return (i < 2 && is_in_registers(activations->unwinding, value)) ||
 	       is_on_stack(activations->unwinding, low, high, value);
+}
+
+/* Whether what has called the i-th activation holds a value; 0: it need not hold any. */
+static bool caller_holds(const struct activations *activations, size_t i, uint64_t value)
+{
+	const struct unwinding *unwinding = activations->unwinding;
+	size_t next = i + 1 < activations->n ? activations->frames[i + 1] : unwinding->n_frames - 1;
+
+	return value && is_on_stack(unwinding, unwinding->stack_pointers[activations->frames[i]],
+				    unwinding->stack_pointers[next], value);
+}
+
+/*
+ * Whether the i-th activation can be that of a segment, by what has called it. A generator is in
+ * the list before it has an activation, and for a moment with what has resumed it earlier.
+ */
+static bool is_called_as(const struct activations *activations, size_t i,
+			 const struct script_stack *stack, const struct script_segment *segment)
+{
+	const struct unwinding *unwinding = activations->unwinding;
+	int64_t caller = unwinding->frames[activations->frames[i] + 1].address;
+
+	return !stack->resume_to ||
+	       (caller >= stack->resume_from && caller < stack->resume_to) == segment->is_generator;
+}
+
+/*
+ * Whether the i-th activation, or what has called it, holds what shows that a segment is its. Of a
+ * generator that is what has resumed it.
+ */
+static bool is_of(const struct activations *activations, size_t i, const struct script_stack *stack,
+		  const struct script_segment *segment)
+{
+	return is_called_as(activations, i, stack, segment) &&
+	       (segment->is_generator || holds(activations, i, segment->anchor) ||
+		caller_holds(activations, i, segment->entry));
 }
 
 /*
@@ -84,16 +131,19 @@ static bool may_be_without(const struct activations *activations, uint64_t inner
 	const uint64_t *pointers = activations->unwinding->stack_pointers;
 
 	return activations->frames[0] == 0 && !is_in_registers(activations->unwinding, innermost) &&
-	       (pointers[1] - pointers[0] <= SAVED ||
-		!is_on_stack(activations->unwinding, pointers[0], pointers[1] - SAVED, innermost));
+	       (pointers[1] - pointers[0] <= activations->saved ||
+		!is_on_stack(activations->unwinding, pointers[0], pointers[1] - activations->saved,
+			     innermost));
 }
 
 enum script_outcome script_activations_find(const struct script_stack *stack,
-					    const struct cpython_fields *fields,
+					    const struct script_loop *loop,
 					    const struct unwinding *unwinding,
 					    size_t frames[SCRIPT_FRAMES_MAX])
 {
-	struct activations activations = { .unwinding = unwinding, .fields = fields };
+	struct activations activations = { .unwinding = unwinding,
+					   .loop = loop,
+					   .saved = stack->saved };
 	size_t without;
 
 	if (unwinding->end != WIRE_stack_end_COMPLETE)
@@ -104,7 +154,7 @@ enum script_outcome script_activations_find(const struct script_stack *stack,
 	if (without > 1 || (without && !may_be_without(&activations, stack->segments[0].anchor)))
 		return SCRIPT_UNPLACED;
 	for (size_t i = 0; i < stack->n_segments; i++) {
-		if (!holds(&activations, i + without, stack->segments[i].anchor))
+		if (!is_of(&activations, i + without, stack, &stack->segments[i]))
 			return SCRIPT_UNPLACED;
 		frames[i] = activations.frames[i + without];
 	}

@@ -15,6 +15,6 @@
  * not all there, so nobody knows which activation is the outermost; SCRIPT_UNPLACED.
  */
 enum script_outcome script_activations_find(const struct script_stack *stack,
-					    const struct cpython_fields *fields,
+					    const struct script_loop *loop,
 					    const struct unwinding *unwinding,
 					    size_t frames[SCRIPT_FRAMES_MAX]);

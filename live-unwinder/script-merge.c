@@ -39,11 +39,10 @@ static enum script_outcome place_segments(struct placing *placing)
 	return SCRIPT_WHOLE;
 }
 
-static enum script_outcome find_activations(struct placing *placing,
-					    const struct cpython_fields *fields)
+static enum script_outcome find_activations(struct placing *placing, const struct script_loop *loop)
 {
-	enum script_outcome outcome = script_activations_find(placing->stack, fields,
-							      placing->unwinding, placing->frames);
+	enum script_outcome outcome =
+		script_activations_find(placing->stack, loop, placing->unwinding, placing->frames);
 
 	if (outcome == SCRIPT_WHOLE) {
 		placing->n_segments = placing->stack->n_segments;
@@ -53,12 +52,12 @@ static enum script_outcome find_activations(struct placing *placing,
 }
 
 /* Copies the frames of one segment, of which the last is places[n - 1], in front of `to`. */
-static struct wire_frame *copy_segment(struct wire_frame *to, const uint64_t *places, size_t n,
-				       uint32_t mapping)
+static struct wire_frame *copy_segment(struct wire_frame *to, uint64_t start,
+				       const uint64_t *places, size_t n, uint32_t mapping)
 {
 	while (n--)
 		*--to = (struct wire_frame){
-			.address = SCRIPT_START + places[n],
+			.address = start + places[n],
 			.mapping = mapping,
 			.flags = WIRE_frame_flags_SCRIPT | WIRE_frame_flags_EXACT,
 		};
@@ -80,17 +79,17 @@ static void put_segments(const struct placing *placing, uint32_t mapping,
 		while (frame > placing->frames[i])
 			*--to = unwinding->frames[--frame];
 		place -= n;
-		to = copy_segment(to, placing->stack->places + place, n, mapping);
+		to = copy_segment(to, script_start(placing->stack->language),
+				  placing->stack->places + place, n, mapping);
 	}
 }
 
-enum script_outcome script_merge(const struct script_stack *stack,
-				 const struct cpython_fields *fields, uint32_t mapping,
-				 struct unwinding *unwinding)
+enum script_outcome script_merge(const struct script_stack *stack, const struct script_loop *loop,
+				 uint32_t mapping, struct unwinding *unwinding)
 {
 	struct placing placing = { .stack = stack, .unwinding = unwinding };
 	enum script_outcome outcome = stack->anchoring == SCRIPT_ANCHOR_HELD
-					      ? find_activations(&placing, fields)
+					      ? find_activations(&placing, loop)
 					      : place_segments(&placing);
 
 	if (outcome != SCRIPT_UNPLACED)

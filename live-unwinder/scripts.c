@@ -2,7 +2,9 @@
 #include "live-unwinder/scripts.h"
 #include "common/stream/script-place.h"
 #include "live-unwinder/script/cpython-objects.h"
+#include "live-unwinder/script/cpython-trait.h"
 #include "live-unwinder/script/cpython-walk.h"
+#include "live-unwinder/script/php-walk.h"
 
 static const char *const outcome_names[SCRIPT_OUTCOMES_MAX] = {
 	[SCRIPT_WHOLE] = "whole",   [SCRIPT_LIMIT] = "limit",	  [SCRIPT_NO_FRAMES] = "no-frames",
@@ -32,12 +34,24 @@ int scripts_take_runtime(struct scripts *scripts, const struct wire_runtime *rec
 	return runtime_table_add(&scripts->runtimes, record);
 }
 
+static uint64_t trait_of(const struct runtime_fields *fields, const struct wire_memory *record)
+{
+	switch (fields->language) {
+	case SCRIPT_CPYTHON:
+		return cpython_code_words(&fields->cpython, record);
+	case SCRIPT_PHP:
+		return php_function_kind(record);
+	default:
+		return 0;
+	}
+}
+
 int scripts_take_memory(struct scripts *scripts, const struct wire_memory *record)
 {
-	const struct cpython_fields *fields =
+	const struct runtime_fields *fields =
 		runtime_table_find(&scripts->runtimes, record->process);
 
-	return fields ? code_table_add(&scripts->codes, fields, record) : 0;
+	return fields ? code_table_add(&scripts->codes, record, trait_of(fields, record)) : 0;
 }
 
 void scripts_forget(struct scripts *scripts, uint64_t process)
@@ -46,22 +60,36 @@ void scripts_forget(struct scripts *scripts, uint64_t process)
 	code_table_prune(&scripts->codes, &scripts->runtimes);
 }
 
+static enum script_outcome read_walk(struct scripts *scripts, const struct runtime_fields *fields,
+				     const struct wire_sample *sample)
+{
+	switch (fields->language) {
+	case SCRIPT_CPYTHON:
+		return (fields->cpython.frame_unit > 0 ? cpython_objects_read : cpython_walk_read)(
+			&fields->cpython, &scripts->codes, sample, &scripts->stack);
+	case SCRIPT_PHP:
+		return php_walk_read(&fields->php, &scripts->codes, sample, &scripts->stack);
+	default:
+		return SCRIPT_UNKNOWN;
+	}
+}
+
 static enum script_outcome add_frames(struct scripts *scripts,
 				      const struct process_table *processes, size_t n_frames_max,
-				      const struct cpython_fields *fields,
+				      const struct runtime_fields *fields,
 				      struct unwinding *unwinding)
 {
-	const struct mapping *mapping =
-		mapping_table_find(process_mappings(&processes->kernel), SCRIPT_START);
+	const struct mapping *mapping = mapping_table_find(process_mappings(&processes->kernel),
+							   script_start(fields->language));
 	enum script_outcome outcome, merged;
 
-	outcome = (fields->frame_unit > 0 ? cpython_objects_read : cpython_walk_read)(
-		fields, &scripts->codes, unwinding->sample, &scripts->stack);
+	outcome = read_walk(scripts, fields, unwinding->sample);
 	if (!scripts->stack.n_segments)
 		return outcome;
 	if (!mapping || unwinding->n_frames + scripts->stack.n > n_frames_max)
 		return SCRIPT_UNPLACED;
-	merged = script_merge(&scripts->stack, fields, mapping->number, unwinding);
+	scripts->stack.language = fields->language;
+	merged = script_merge(&scripts->stack, &fields->loop, mapping->number, unwinding);
 	return merged == SCRIPT_WHOLE ? outcome : merged;
 }
 
@@ -69,7 +97,7 @@ void scripts_add(struct scripts *scripts, const struct process_table *processes,
 		 size_t n_frames_max, struct unwinding *unwinding)
 {
 	const struct wire_sample *sample = unwinding->sample;
-	const struct cpython_fields *fields =
+	const struct runtime_fields *fields =
 		sample->walk.size || sample->walk_end
 			? runtime_table_find(&scripts->runtimes, sample->process)
 			: NULL;

@@ -11,6 +11,7 @@
 #include "common/stream/script-place.h"
 #include "live-unwinder/script-merge.h"
 #include "live-unwinder/script/cpython-objects.h"
+#include "live-unwinder/script/cpython-trait.h"
 
 enum {
 	PROCESS = 7,
@@ -41,10 +42,10 @@ static const struct cpython_fields fields = {
 	.frame_unit = 1,
 	.frame_state = 116,
 	.frame_executing = EXECUTING,
-	.loop_from = LOOP,
-	.loop_to = LOOP + LOOP_SIZE,
 	.code_type = TYPE,
 };
+
+static const struct script_loop loop = { LOOP, LOOP + LOOP_SIZE, -1, -1 };
 
 static struct {
 	char bytes[8192];
@@ -137,7 +138,7 @@ static void make_c(void)
 
 static enum script_outcome merge(void)
 {
-	return script_merge(&stack, &fields, MAPPING, &unwinding);
+	return script_merge(&stack, &loop, MAPPING, &unwinding);
 }
 
 static int set_up(void **state)
@@ -154,7 +155,8 @@ static int set_up(void **state)
 			.bytes = { (const char *)code, sizeof(code) },
 		};
 
-		assert_int_equal(code_table_add(&codes, &fields, &record), 0);
+		assert_int_equal(
+			code_table_add(&codes, &record, cpython_code_words(&fields, &record)), 0);
 	}
 	make_c();
 	make_walk(3, WIRE_walk_end_END);

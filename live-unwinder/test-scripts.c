@@ -10,6 +10,7 @@
 
 #include "common/stream/script-place.h"
 #include "live-unwinder/script-merge.h"
+#include "live-unwinder/script/cpython-trait.h"
 #include "live-unwinder/script/cpython-walk.h"
 
 enum {
@@ -50,6 +51,8 @@ static const struct cpython_fields fields_3_13 = {
 	.frame_size = 72,
 	.code_type = TYPE,
 };
+
+static const struct script_loop no_loop = { -1, -1, -1, -1 };
 
 /* A walk that is being made. */
 static struct {
@@ -142,7 +145,9 @@ static int set_up(void **state)
 			.bytes = { i < 9 ? object : other, sizeof(object) },
 		};
 
-		assert_int_equal(code_table_add(&codes, &fields_3_13, &record), 0);
+		assert_int_equal(
+			code_table_add(&codes, &record, cpython_code_words(&fields_3_13, &record)),
+			0);
 	}
 	return 0;
 }
@@ -313,7 +318,7 @@ static void test_segments_are_inside_of_their_frames(void **state)
 
 	make_two_segments();
 	read_walk(&fields_3_13);
-	assert_int_equal(script_merge(&stack, &fields_3_13, MAPPING, &unwinding), SCRIPT_WHOLE);
+	assert_int_equal(script_merge(&stack, &no_loop, MAPPING, &unwinding), SCRIPT_WHOLE);
 	assert_int_equal(unwinding.n_frames, N_C + 4);
 	for (size_t i = 0; i < unwinding.n_frames; i++) {
 		uint64_t address = frames[i].address;
@@ -332,12 +337,12 @@ static void test_segments_that_fit_no_frame(void **state)
 	make_two_segments();
 	read_walk(&fields_3_13);
 	stack.segments[1].anchor = stack.segments[0].anchor; /* both in one */
-	assert_int_equal(script_merge(&stack, &fields_3_13, MAPPING, &unwinding), SCRIPT_UNPLACED);
+	assert_int_equal(script_merge(&stack, &no_loop, MAPPING, &unwinding), SCRIPT_UNPLACED);
 	stack.segments[1].anchor = STACK + N_C * FRAME_SIZE; /* behind all */
-	assert_int_equal(script_merge(&stack, &fields_3_13, MAPPING, &unwinding), SCRIPT_UNPLACED);
+	assert_int_equal(script_merge(&stack, &no_loop, MAPPING, &unwinding), SCRIPT_UNPLACED);
 	assert_int_equal(unwinding.n_frames, N_C);
 	unwinding.end = WIRE_stack_end_NO_UNWIND_INFO; /* there may be more frames of C */
-	assert_int_equal(script_merge(&stack, &fields_3_13, MAPPING, &unwinding), SCRIPT_CUT);
+	assert_int_equal(script_merge(&stack, &no_loop, MAPPING, &unwinding), SCRIPT_CUT);
 	assert_int_equal(unwinding.n_frames, N_C + 2);
 }
 

@@ -21,7 +21,6 @@
 #include "common/stream/build-id.h"
 #include "common/stream/file-id.h"
 #include "common/stream/jitdump-path.h"
-#include "common/stream/script-place.h"
 
 enum { KEY_MAX = PROC_PATH_MAX + 64 + 2 * WIRE_BUILD_ID_MAX };
 
@@ -512,15 +511,15 @@ int images_add_recording(struct images *images, const char *path, const struct s
 	return r < 0 ? r : stage_put(images->stage, WIRE_RECORD_image_state, &state);
 }
 
-int images_add_scripts(struct images *images)
+int images_add_scripts(struct images *images, enum script_language language)
 {
-	const struct image_source source = { .path = SCRIPT_PATH };
+	const struct image_source source = { .path = script_path(language) };
 
-	if (images->scripts)
+	if (images->scripts[language])
 		return 0;
-	images->scripts = images->n_numbers++;
-	return put_image(images, images->scripts, WIRE_image_kind_SCRIPT, &source,
-			 strlen(SCRIPT_PATH));
+	images->scripts[language] = images->n_numbers++;
+	return put_image(images, images->scripts[language], WIRE_image_kind_SCRIPT, &source,
+			 strlen(source.path));
 }
 
 void images_use(struct images *images, uint64_t image, uint64_t time)

@@ -13,6 +13,7 @@
 
 #include "common/image-server/image-file.h"
 #include "common/stage/stage.h"
+#include "common/stream/script-place.h"
 
 enum {
 	IMAGES_MAX = 1 << 18, /* beyond it all are forgotten, and renumbered later */
@@ -34,8 +35,9 @@ struct images {
 	int server_fd;	/* of the image server; -1: none */
 	struct blocked_time blocked; /* in requests to it */
 	bool vdso_is_known;
-	uint64_t special;  /* image of [uprobes]; 0: none yet */
-	uint64_t scripts;  /* image of code in languages of interpreters; 0: none yet */
+	uint64_t special; /* image of [uprobes]; 0: none yet */
+	/* Images of code in languages of interpreters; 0: none yet. */
+	uint64_t scripts[SCRIPT_LANGUAGES_MAX];
 	bool is_elsewhere; /* the processes run on another kernel, so our vDSO is not theirs */
 };
 
@@ -94,8 +96,8 @@ void images_offer_map(struct images *images, uint64_t image, uint32_t pid, uint6
 int images_add_recording(struct images *images, const char *path, const struct stat *status,
 			 uint64_t *ret_image);
 
-/* Emits the image of scripts, once. 0 or -errno of the output. */
-int images_add_scripts(struct images *images);
+/* Emits the image of a language's scripts, once. 0 or -errno of the output. */
+int images_add_scripts(struct images *images, enum script_language language);
 
 /* Whether an image is memory without a file. */
 bool images_is_memory(const struct images *images, uint64_t image);

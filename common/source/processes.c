@@ -7,7 +7,6 @@
 #include "common/base/cleanup.h"
 #include "common/base/growing-list.h"
 #include "common/source/processes-internal.h"
-#include "common/stream/script-place.h"
 
 enum { EXITED_AT_FIRST = 64 };
 
@@ -53,15 +52,16 @@ int processes_add_kernel(struct processes *processes, struct wire_blob build_id,
 	return r < 0 ? r : processes_put_mapping(processes, 0, &kernel, 0, time);
 }
 
-int processes_add_scripts(struct processes *processes, uint64_t time)
+int processes_add_scripts(struct processes *processes, enum script_language language, uint64_t time)
 {
-	struct mapping scripts = { .start = SCRIPT_START, .end = SCRIPT_END };
+	struct mapping scripts = { .start = script_start(language),
+				   .end = script_start(language) + SCRIPT_SIZE };
 	int r;
 
-	if (processes->images->scripts)
+	if (processes->images->scripts[language])
 		return 0;
-	r = images_add_scripts(processes->images);
-	scripts.image = processes->images->scripts;
+	r = images_add_scripts(processes->images, language);
+	scripts.image = processes->images->scripts[language];
 	scripts.number = processes->n_mappings++;
 	return r < 0 ? r : processes_put_mapping(processes, 0, &scripts, 0, time);
 }

@@ -90,8 +90,12 @@ void processes_deinit(struct processes *processes);
 /* Emits the kernel's mapping and image; its build-id may be empty. */
 int processes_add_kernel(struct processes *processes, struct wire_blob build_id, uint64_t time);
 
-/* Emits the image of scripts, and where all processes have it mapped (script-place.h), once. */
-int processes_add_scripts(struct processes *processes, uint64_t time);
+/*
+ * Emits the image of a language's scripts, and where all processes have it mapped (script-place.h),
+ * once.
+ */
+int processes_add_scripts(struct processes *processes, enum script_language language,
+			  uint64_t time);
 
 /* Reads a process that existed before the first event. `time` is that of its records. */
 int processes_scan(struct processes *processes, uint32_t pid, uint64_t time);

@@ -18,53 +18,66 @@ struct field_name {
 	bool is_address;
 };
 
-#define FIELD_NAME(name, member)                                                                   \
-	{                                                                                          \
-		name, offsetof(struct cpython_fields, member), false                               \
-	}
-
-#define ADDRESS_NAME(name, member)                                                                 \
-	{                                                                                          \
-		name, offsetof(struct cpython_fields, member), true                                \
-	}
-
-static const struct field_name field_names[] = {
-	FIELD_NAME("frame.code", frame_code),
-	FIELD_NAME("frame.previous", frame_previous),
-	FIELD_NAME("frame.instruction", frame_instruction),
-	FIELD_NAME("frame.owner", frame_owner),
-	FIELD_NAME("frame.entry", frame_entry),
-	FIELD_NAME("frame.tags", frame_tags),
-	FIELD_NAME("cframe.frame", cframe_frame),
-	FIELD_NAME("cframe.previous", cframe_previous),
-	FIELD_NAME("code.filename", code_filename),
-	FIELD_NAME("code.qualname", code_qualname),
-	FIELD_NAME("code.linetable", code_linetable),
-	FIELD_NAME("code.firstline", code_firstline),
-	FIELD_NAME("code.bytes", code_bytes),
-	FIELD_NAME("code.size", code_size),
-	FIELD_NAME("code.framesize", code_framesize),
-	FIELD_NAME("code.stacksize", code_stacksize),
-	FIELD_NAME("code.nlocalsplus", code_nlocalsplus),
-	FIELD_NAME("frame.size", frame_size),
-	FIELD_NAME("frame.index", frame_index),
-	FIELD_NAME("frame.unit", frame_unit),
-	FIELD_NAME("frame.state", frame_state),
-	FIELD_NAME("frame.executing", frame_executing),
-	FIELD_NAME("code.lines", code_lines),
-	ADDRESS_NAME("loop.from", loop_from),
-	ADDRESS_NAME("loop.to", loop_to),
-	ADDRESS_NAME("loop.other.from", loop_other_from),
-	ADDRESS_NAME("loop.other.to", loop_other_to),
-	ADDRESS_NAME("code.type", code_type),
-	FIELD_NAME("text", text),
-	FIELD_NAME("bytes", bytes),
-	FIELD_NAME("frame.copy", frame_copy),
-	FIELD_NAME("object", object),
-	FIELD_NAME("text.kind", text_kind),
+static const struct field_name cpython_names[] = {
+	{ "frame.code", offsetof(struct runtime_fields, cpython.frame_code), false },
+	{ "frame.previous", offsetof(struct runtime_fields, cpython.frame_previous), false },
+	{ "frame.instruction", offsetof(struct runtime_fields, cpython.frame_instruction), false },
+	{ "frame.owner", offsetof(struct runtime_fields, cpython.frame_owner), false },
+	{ "frame.entry", offsetof(struct runtime_fields, cpython.frame_entry), false },
+	{ "frame.tags", offsetof(struct runtime_fields, cpython.frame_tags), false },
+	{ "cframe.frame", offsetof(struct runtime_fields, cpython.cframe_frame), false },
+	{ "cframe.previous", offsetof(struct runtime_fields, cpython.cframe_previous), false },
+	{ "code.filename", offsetof(struct runtime_fields, cpython.code_filename), false },
+	{ "code.qualname", offsetof(struct runtime_fields, cpython.code_qualname), false },
+	{ "code.linetable", offsetof(struct runtime_fields, cpython.code_linetable), false },
+	{ "code.firstline", offsetof(struct runtime_fields, cpython.code_firstline), false },
+	{ "code.bytes", offsetof(struct runtime_fields, cpython.code_bytes), false },
+	{ "code.size", offsetof(struct runtime_fields, cpython.code_size), false },
+	{ "code.framesize", offsetof(struct runtime_fields, cpython.code_framesize), false },
+	{ "code.stacksize", offsetof(struct runtime_fields, cpython.code_stacksize), false },
+	{ "code.nlocalsplus", offsetof(struct runtime_fields, cpython.code_nlocalsplus), false },
+	{ "frame.size", offsetof(struct runtime_fields, cpython.frame_size), false },
+	{ "frame.index", offsetof(struct runtime_fields, cpython.frame_index), false },
+	{ "frame.unit", offsetof(struct runtime_fields, cpython.frame_unit), false },
+	{ "frame.state", offsetof(struct runtime_fields, cpython.frame_state), false },
+	{ "frame.executing", offsetof(struct runtime_fields, cpython.frame_executing), false },
+	{ "code.lines", offsetof(struct runtime_fields, cpython.code_lines), false },
+	{ "code.type", offsetof(struct runtime_fields, cpython.code_type), true },
+	{ "text", offsetof(struct runtime_fields, cpython.text), false },
+	{ "bytes", offsetof(struct runtime_fields, cpython.bytes), false },
+	{ "frame.copy", offsetof(struct runtime_fields, cpython.frame_copy), false },
+	{ "object", offsetof(struct runtime_fields, cpython.object), false },
+	{ "text.kind", offsetof(struct runtime_fields, cpython.text_kind), false },
+	{ NULL, 0, false },
 };
 
-enum { N_FIELDS = sizeof(field_names) / sizeof(*field_names) };
+static const struct field_name php_names[] = {
+	{ "frame.function", offsetof(struct runtime_fields, php.frame_function), false },
+	{ "frame.previous", offsetof(struct runtime_fields, php.frame_previous), false },
+	{ "frame.info", offsetof(struct runtime_fields, php.frame_info), false },
+	{ "frame.line", offsetof(struct runtime_fields, php.frame_line), false },
+	{ "function.size", offsetof(struct runtime_fields, php.function_size), false },
+	{ "function.line", offsetof(struct runtime_fields, php.function_line), false },
+	{ "text", offsetof(struct runtime_fields, php.text), false },
+	{ "text.length", offsetof(struct runtime_fields, php.text_length), false },
+	{ "resume.from", offsetof(struct runtime_fields, php.resume_from), true },
+	{ "resume.to", offsetof(struct runtime_fields, php.resume_to), true },
+	{ NULL, 0, false },
+};
+
+/* Of all languages. */
+static const struct field_name loop_names[] = {
+	{ "loop.from", offsetof(struct runtime_fields, loop.from), true },
+	{ "loop.to", offsetof(struct runtime_fields, loop.to), true },
+	{ "loop.other.from", offsetof(struct runtime_fields, loop.other_from), true },
+	{ "loop.other.to", offsetof(struct runtime_fields, loop.other_to), true },
+	{ NULL, 0, false },
+};
+
+static const struct field_name *const names_of_languages[SCRIPT_LANGUAGES_MAX] = {
+	[SCRIPT_CPYTHON] = cpython_names,
+	[SCRIPT_PHP] = php_names,
+};
 
 void runtime_table_deinit(struct runtime_table *table)
 {
@@ -77,19 +90,28 @@ void runtime_table_deinit(struct runtime_table *table)
 	}
 }
 
-static const struct field_name *find_name(const char *text, size_t size)
+static const struct field_name *find_in(const struct field_name *names, const char *text,
+					size_t size)
 {
-	for (size_t i = 0; i < N_FIELDS; i++)
-		if (strlen(field_names[i].name) == size && !memcmp(field_names[i].name, text, size))
-			return &field_names[i];
-	return NULL;
+	while (names->name && (strlen(names->name) != size || memcmp(names->name, text, size) != 0))
+		names++;
+	return names->name ? names : NULL;
+}
+
+static const struct field_name *find_name(enum script_language language, const char *text,
+					  size_t size)
+{
+	const struct field_name *name = find_in(names_of_languages[language], text, size);
+
+	return name ? name : find_in(loop_names, text, size);
 }
 
 /* Reads NAME=NUMBER. False: it is known, and damaged. */
-static bool read_field(const char *text, size_t size, struct cpython_fields *fields)
+static bool read_field(const char *text, size_t size, struct runtime_fields *fields)
 {
 	const char *equals = memchr(text, '=', size);
-	const struct field_name *name = equals ? find_name(text, equals - text) : NULL;
+	const struct field_name *name =
+		equals ? find_name(fields->language, text, equals - text) : NULL;
 	char number[24], *end;
 	int64_t value;
 
@@ -108,23 +130,71 @@ static bool read_field(const char *text, size_t size, struct cpython_fields *fie
 	return true;
 }
 
-static bool has_frames(const struct cpython_fields *fields)
+static bool has_loop(const struct script_loop *loop)
+{
+	return loop->from >= 0 && loop->from < loop->to;
+}
+
+static bool has_cpython_frames(const struct cpython_fields *fields)
 {
 	return fields->frame_instruction >= 0 && fields->frame_owner >= 0 &&
 	       fields->frame_size >= 0 && fields->code_bytes >= 0;
 }
 
-static bool has_objects(const struct cpython_fields *fields)
+static bool has_cpython_objects(const struct runtime_fields *fields)
 {
-	return fields->frame_index >= 0 && fields->frame_unit > 0 && fields->frame_state >= 0 &&
-	       fields->loop_from >= 0 && fields->loop_from < fields->loop_to;
+	const struct cpython_fields *cpython = &fields->cpython;
+
+	return cpython->frame_index >= 0 && cpython->frame_unit > 0 && cpython->frame_state >= 0 &&
+	       has_loop(&fields->loop);
 }
 
-static bool read_fields(const struct wire_string *layout, struct cpython_fields *ret)
+static bool complete_cpython(struct runtime_fields *fields)
+{
+	struct cpython_fields *cpython = &fields->cpython;
+
+	cpython->object = cpython->object < 0 ? OBJECT_HEAD : cpython->object;
+	cpython->text_kind = cpython->text_kind < 0 ? TEXT_KIND : cpython->text_kind;
+	return cpython->frame_code >= 0 && cpython->frame_previous >= 0 &&
+	       cpython->code_filename >= 0 && cpython->code_qualname >= 0 &&
+	       cpython->code_linetable >= 0 && cpython->code_firstline >= 0 &&
+	       cpython->code_size >= 0 && cpython->code_type >= 0 && cpython->text >= 0 &&
+	       cpython->bytes >= 0 && cpython->object >= WORD &&
+	       cpython->text_kind <= TEXT_KIND_MAX &&
+	       (cpython->frame_unit >= 0 ? has_cpython_objects(fields)
+					 : has_cpython_frames(cpython));
+}
+
+static bool complete_php(struct runtime_fields *fields)
+{
+	const struct php_fields *php = &fields->php;
+
+	return php->frame_function >= 0 && php->frame_previous >= 0 && php->frame_info >= 0 &&
+	       php->frame_line >= 0 && php->function_size >= 0 && php->function_line >= 0 &&
+	       php->text >= 0 && php->text_length >= 0 && php->resume_from >= 0 &&
+	       php->resume_from < php->resume_to && has_loop(&fields->loop);
+}
+
+/* Fills in what a runtime need not say. False: something is missing. */
+static bool complete(struct runtime_fields *fields)
+{
+	switch (fields->language) {
+	case SCRIPT_CPYTHON:
+		return complete_cpython(fields);
+	case SCRIPT_PHP:
+		return complete_php(fields);
+	default:
+		return false;
+	}
+}
+
+static bool read_fields(const struct wire_string *layout, struct runtime_fields *ret)
 {
 	const char *at = layout->data, *end = at + layout->size;
+	enum script_language language = ret->language;
 
 	memset(ret, -1, sizeof(*ret));
+	ret->language = language;
 	while (at < end) {
 		const char *space = memchr(at, ' ', end - at);
 		size_t size = space ? (size_t)(space - at) : (size_t)(end - at);
@@ -133,16 +203,10 @@ static bool read_fields(const struct wire_string *layout, struct cpython_fields 
 			return false;
 		at += size + !!space;
 	}
-	ret->object = ret->object < 0 ? OBJECT_HEAD : ret->object;
-	ret->text_kind = ret->text_kind < 0 ? TEXT_KIND : ret->text_kind;
-	return ret->frame_code >= 0 && ret->frame_previous >= 0 && ret->code_filename >= 0 &&
-	       ret->code_qualname >= 0 && ret->code_linetable >= 0 && ret->code_firstline >= 0 &&
-	       ret->code_size >= 0 && ret->code_type >= 0 && ret->text >= 0 && ret->bytes >= 0 &&
-	       ret->object >= WORD && ret->text_kind <= TEXT_KIND_MAX &&
-	       (ret->frame_unit >= 0 ? has_objects(ret) : has_frames(ret));
+	return complete(ret);
 }
 
-static int set(struct runtime_table *table, uint64_t process, const struct cpython_fields *fields)
+static int set(struct runtime_table *table, uint64_t process, const struct runtime_fields *fields)
 {
 	struct process_runtime *runtime;
 
@@ -168,10 +232,10 @@ static int set(struct runtime_table *table, uint64_t process, const struct cpyth
 
 int runtime_table_add(struct runtime_table *table, const struct wire_runtime *record)
 {
-	static const char kind[] = "cpython";
-	struct cpython_fields fields;
+	struct runtime_fields fields = { .language = script_language_of_name(record->kind.data,
+									     record->kind.size) };
 
-	if (record->kind.size != strlen(kind) || memcmp(record->kind.data, kind, strlen(kind)))
+	if (fields.language == SCRIPT_LANGUAGES_MAX)
 		return 0; /* a later version's */
 	if (!read_fields(&record->layout, &fields)) {
 		table->n_refused++;
@@ -182,7 +246,7 @@ int runtime_table_add(struct runtime_table *table, const struct wire_runtime *re
 
 int runtime_table_fork(struct runtime_table *table, const struct wire_process *record)
 {
-	const struct cpython_fields *fields = record->origin == WIRE_origin_FORKED
+	const struct runtime_fields *fields = record->origin == WIRE_origin_FORKED
 						      ? runtime_table_find(table, record->parent)
 						      : NULL;
 
@@ -200,7 +264,7 @@ void runtime_table_forget(struct runtime_table *table, uint64_t process)
 	free(runtime);
 }
 
-const struct cpython_fields *runtime_table_find(const struct runtime_table *table, uint64_t process)
+const struct runtime_fields *runtime_table_find(const struct runtime_table *table, uint64_t process)
 {
 	const struct process_runtime *runtime;
 

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "common/base/hash-table.h"
+#include "common/stream/script-place.h"
 #include "common/wire/wire.h"
 
 enum { RUNTIME_TABLE_MAX = 1 << 16 /* processes at one time; more are refused */ };
@@ -37,19 +38,41 @@ struct cpython_fields {
 	 * (-1: they are no objects), and the state that a frame has as it is executed.
 	 */
 	int64_t frame_index, frame_unit, frame_state, frame_executing;
-	int64_t loop_from, loop_to;		/* addresses of the interpreter's loop, */
-	int64_t loop_other_from, loop_other_to; /* and of a part of it elsewhere; 0 and 0: none */
-	int64_t code_lines;			/* enum cpython_line_form; -1: LOCATIONS */
+	int64_t code_lines; /* enum cpython_line_form; -1: LOCATIONS */
 	/* Where a window has the address of the thread's copy of the instructions; -1: nowhere. */
 	int64_t frame_copy;
 	int64_t object;	   /* bytes of an object's head (PyObject), */
 	int64_t text_kind; /* and bits of a string's state before those of its kind */
 };
 
+/* Likewise in PHP's. What is recorded of a function has its class's name behind it. */
+struct php_fields {
+	int64_t frame_function, frame_previous, frame_info;
+	int64_t frame_line; /* where a window has what is executed, with its line */
+	int64_t function_size, function_line;
+	int64_t text; /* behind the head of a string, which has its length at: */
+	int64_t text_length;
+	int64_t resume_from, resume_to; /* addresses of what resumes generators */
+};
+
+/* Addresses of an interpreter's loop, and of a part of it elsewhere; 0 and 0, or -1: none. */
+struct script_loop {
+	int64_t from, to, other_from, other_to;
+};
+
+struct runtime_fields {
+	enum script_language language;
+	struct script_loop loop;
+	union {
+		struct cpython_fields cpython;
+		struct php_fields php;
+	};
+};
+
 struct process_runtime {
 	UT_hash_handle hh;
 	uint64_t process;
-	struct cpython_fields fields;
+	struct runtime_fields fields;
 };
 
 struct runtime_table {
@@ -66,5 +89,5 @@ int runtime_table_fork(struct runtime_table *table, const struct wire_process *r
 void runtime_table_forget(struct runtime_table *table, uint64_t process);
 
 /* NULL: the process has none that is known. */
-const struct cpython_fields *runtime_table_find(const struct runtime_table *table,
+const struct runtime_fields *runtime_table_find(const struct runtime_table *table,
 						uint64_t process);

@@ -1,21 +1,43 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Where frames of an interpreter's language are: in one image that all processes share, mapped
- * behind all user addresses. A place is the number of the code (a `memory` record has it) and the
- * number of an instruction, counted from 1; 0: before the first.
+ * Where frames of interpreters' languages are: in one image for each language, which all processes
+ * share, mapped behind all user addresses. A place is the number of the code (a `memory` record has
+ * it), and where in that code, as its language counts: instructions of CPython, from 1 on (0:
+ * before the first), or lines.
  */
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+/* The places of images in a stream depend on the order. */
+enum script_language {
+	SCRIPT_CPYTHON,
+	SCRIPT_PHP,
+	SCRIPT_LANGUAGES_MAX,
+};
 
 enum { SCRIPT_INSTRUCTION_BITS = 24 };
 
-#define SCRIPT_PATH "[cpython]" /* of the image: the language, in brackets */
 #define SCRIPT_START (1ULL << 62)
-#define SCRIPT_END (1ULL << 63)
-#define SCRIPT_NUMBERS_MAX ((SCRIPT_END - SCRIPT_START) >> SCRIPT_INSTRUCTION_BITS)
+#define SCRIPT_SIZE (1ULL << 60) /* of each image */
+#define SCRIPT_END (SCRIPT_START + SCRIPT_LANGUAGES_MAX * SCRIPT_SIZE)
+#define SCRIPT_NUMBERS_MAX (SCRIPT_SIZE >> SCRIPT_INSTRUCTION_BITS)
 #define SCRIPT_INSTRUCTIONS_MAX (1ULL << SCRIPT_INSTRUCTION_BITS)
+
+/* The path of a language's image: its name, as runtime records have it, in brackets. */
+const char *script_path(enum script_language language);
+
+/* The language of an image's path, or of a runtime's name; SCRIPT_LANGUAGES_MAX: it is none. */
+enum script_language script_language_of_path(const char *path);
+enum script_language script_language_of_name(const char *name, size_t size);
+
+/* Where a language's image is mapped. */
+static inline uint64_t script_start(enum script_language language)
+{
+	return SCRIPT_START + language * SCRIPT_SIZE;
+}
 
 /* Whether an address is a place: that of the instruction itself, in all frames. */
 static inline bool script_has(uint64_t address)
@@ -23,7 +45,13 @@ static inline bool script_has(uint64_t address)
 	return address >= SCRIPT_START && address < SCRIPT_END;
 }
 
-/* The offset of a place in the image. */
+/* The language of an address that is a place. */
+static inline enum script_language script_language_of(uint64_t address)
+{
+	return (address - SCRIPT_START) / SCRIPT_SIZE;
+}
+
+/* The offset of a place in its image. */
 static inline uint64_t script_place(uint64_t number, uint64_t instruction)
 {
 	return number << SCRIPT_INSTRUCTION_BITS | instruction;

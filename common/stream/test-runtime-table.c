@@ -10,8 +10,8 @@
 
 #include "common/stream/runtime-table.h"
 
-#define LAYOUT                                                                                     \
-	"frame.code=0 frame.previous=8 frame.instruction=56 frame.owner=70 code.filename=112 "     \
+#define LAYOUT                                                                                               \
+	"frame.code=0 frame.previous=8 frame.instruction=56 frame.owner=70 code.filename=112 "               \
 	"code.qualname=128 code.linetable=136 code.firstline=68 code.bytes=192 code.size=200 frame.size=72 " \
 	"code.type=140737488347136 text=40 bytes=32"
 
@@ -34,14 +34,32 @@ static void add(struct runtime_table *table, uint64_t process, const char *kind,
 static void test_fields_are_read(void **state)
 {
 	struct runtime_table table = { 0 };
-	const struct cpython_fields *fields;
+	const struct runtime_fields *fields;
 
 	add(&table, 7, "cpython", LAYOUT " of.a.later.version=5");
 	fields = runtime_table_find(&table, 7);
 	assert_non_null(fields);
-	assert_int_equal(fields->frame_previous, 8);
-	assert_int_equal(fields->code_type, 140737488347136);
-	assert_int_equal(fields->cframe_frame, -1);
+	assert_int_equal(fields->cpython.frame_previous, 8);
+	assert_int_equal(fields->cpython.code_type, 140737488347136);
+	assert_int_equal(fields->cpython.cframe_frame, -1);
+	assert_null(runtime_table_find(&table, 8));
+	runtime_table_deinit(&table);
+}
+
+static void test_each_language_has_its_own(void **state)
+{
+	static const char php[] =
+		"frame.function=24 frame.previous=48 frame.info=40 frame.line=56 function.size=184 "
+		"function.line=176 text=24 text.length=16 loop.from=1 loop.to=9 resume.from=20 "
+		"resume.to=22";
+	struct runtime_table table = { 0 };
+
+	add(&table, 7, "php", php);
+	assert_int_equal(runtime_table_find(&table, 7)->language, SCRIPT_PHP);
+	assert_int_equal(runtime_table_find(&table, 7)->php.function_line, 176);
+	assert_int_equal(runtime_table_find(&table, 7)->loop.to, 9);
+	add(&table, 8, "php", LAYOUT);
+	add(&table, 8, "cpython", php);
 	assert_null(runtime_table_find(&table, 8));
 	runtime_table_deinit(&table);
 }
@@ -89,6 +107,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fields_are_read),
+		cmocka_unit_test(test_each_language_has_its_own),
 		cmocka_unit_test(test_children_have_their_parents),
 		cmocka_unit_test(test_what_is_damaged_is_refused),
 	};

@@ -10,22 +10,23 @@
 
 enum { CODE_TABLE_MAX = 1 << 20 /* of all processes; beyond it all are forgotten */ };
 
+enum { CODE_TRAIT_MAX = (1 << 20) - 1 };
+
 struct script_code_view {
 	uint64_t number;
-	uint64_t frame_size; /* bytes of its frames */
+	uint32_t trait; /* what its language has to know of code, up to CODE_TRAIT_MAX; never 0 */
 };
 
 struct code_table {
-	struct pair_map numbers; /* packed: number and words of a frame; UINT64_MAX: no code */
+	struct pair_map numbers; /* packed: number and trait; UINT64_MAX: no code */
 	uint64_t n_forgotten;	 /* how often */
 };
 
 void code_table_init(struct code_table *table);
 void code_table_deinit(struct code_table *table);
 
-/* Adds an object of a process with these fields. 0 or -ENOMEM. */
-int code_table_add(struct code_table *table, const struct cpython_fields *fields,
-		   const struct wire_memory *record);
+/* Adds an object, which has this trait; 0: it is no code. 0 or -ENOMEM. */
+int code_table_add(struct code_table *table, const struct wire_memory *record, uint64_t trait);
 
 /* Frees what is known of processes without an interpreter, if it may be worth it. */
 void code_table_prune(struct code_table *table, const struct runtime_table *runtimes);

@@ -5,7 +5,10 @@
 #include "live-unwinder/script/cpython-objects.h"
 #include "live-unwinder/script/walk-view.h"
 
-enum { CODE_UNIT = 2 /* bytes of an instruction */ };
+enum {
+	CODE_UNIT = 2, /* bytes of an instruction */
+	SAVED = 7 * 8, /* the return address, and the registers that a function preserves */
+};
 
 struct objects {
 	const struct cpython_fields *fields;
@@ -58,7 +61,8 @@ static enum script_outcome take_frame(struct objects *objects, size_t i)
 	if (answer == CODE_IS_UNKNOWN)
 		return SCRIPT_UNKNOWN;
 	stack->places[stack->n++] = script_place(code.number, instruction);
-	stack->segments[stack->n_segments++] = (struct script_segment){ element.address, 1 };
+	stack->segments[stack->n_segments++] =
+		(struct script_segment){ .anchor = element.address, .n = 1 };
 	return SCRIPT_WHOLE;
 }
 
@@ -102,6 +106,8 @@ enum script_outcome cpython_objects_read(const struct cpython_fields *fields,
 
 	ret->n = ret->n_segments = 0;
 	ret->anchoring = SCRIPT_ANCHOR_HELD;
+	ret->saved = SAVED;
+	ret->resume_from = ret->resume_to = 0;
 	outcome = read_walk(&objects, sample);
 	if (outcome != SCRIPT_WHOLE)
 		ret->n = ret->n_segments = 0;

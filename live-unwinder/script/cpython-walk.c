@@ -14,6 +14,7 @@ enum {
 	OWNED_BY_GENERATOR = 1,
 	OWNED_BY_C = 3, /* the frame that C has called, without code */
 	CODE_UNIT = 2,	/* bytes of an instruction */
+	WORD = 8,
 	/* Where the first frame is in a piece of a thread's frames (_PyStackChunk), from a page on.
 	 */
 	PAGE = 4096,
@@ -98,7 +99,7 @@ static enum script_outcome add_place(struct cpython_walk *walk, const struct wal
 	if (answer == CODE_IS_UNKNOWN)
 		return SCRIPT_UNKNOWN;
 	if (window[fields->frame_owner] == OWNED_BY_THREAD &&
-	    !is_called_by(walk, element->address, code.frame_size))
+	    !is_called_by(walk, element->address, (uint64_t)code.trait * WORD))
 		return SCRIPT_TORN;
 	walk->stack->places[walk->stack->n++] = script_place(code.number, distance / CODE_UNIT);
 	walk->n_in_segment++;
@@ -127,7 +128,7 @@ static bool end_segment(struct cpython_walk *walk, uint64_t anchor)
 			anchor = head.address;
 	}
 	stack->segments[stack->n_segments++] =
-		(struct script_segment){ anchor, walk->n_in_segment };
+		(struct script_segment){ .anchor = anchor, .n = walk->n_in_segment };
 	walk->segment_frame = walk->n_in_segment = 0;
 	return true;
 }

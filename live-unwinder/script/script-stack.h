@@ -2,8 +2,11 @@
 /* What a thread's interpreter executes: segments of frames, each run by one activation in C. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "common/stream/script-place.h"
 
 enum { SCRIPT_FRAMES_MAX = 1024 };
 
@@ -15,16 +18,27 @@ enum script_anchoring {
 
 struct script_segment {
 	uint64_t anchor;
-	uint32_t n; /* frames */
+	/* Of activations that hold: the address of its outermost frame, which what has called the
+	 * activation may hold instead; 0: it does not. */
+	uint64_t entry;
+	uint32_t n;	   /* frames */
+	bool is_generator; /* its activation is called by what resumes generators, or is not */
 };
 
 /* Innermost first. */
 struct script_stack {
+	enum script_language language;
 	uint64_t places[SCRIPT_FRAMES_MAX]; /* script-place.h */
 	size_t n;
 	struct script_segment segments[SCRIPT_FRAMES_MAX];
 	size_t n_segments;
 	enum script_anchoring anchoring;
+	/*
+	 * Of activations that hold: up to so many bytes of each one's C frame, from its caller's
+	 * on, have what the caller holds.
+	 */
+	uint64_t saved;
+	int64_t resume_from, resume_to; /* addresses of what resumes generators; 0: all call any */
 };
 
 enum script_outcome {

@@ -212,9 +212,17 @@ static __always_inline uint64_t walk_mix_bytes(uint64_t hash, struct walk_memory
 	return walk_mix_words(hash, memory->text, size);
 }
 
-/* Reads a head, and what fits behind it. Returns how many bytes in all; 0: it is absent. */
+/*
+ * Reads a head, and what fits behind it. Returns how many bytes in all; 0: it is absent. Reading
+ * from no address would cost a fault, as much as five reads.
+ */
 static __always_inline uint64_t walk_read_head(struct walk_memory *memory, uint64_t address)
 {
+	if (!address) {
+		for (uint32_t i = 0; i < WALK_HEAD_WORDS; i++)
+			memory->head[i] = 0;
+		return 0;
+	}
 	if (!bpf_probe_read_user(memory->head, sizeof(memory->head) - 8, (const void *)address))
 		return sizeof(memory->head) - 8;
 	if (!bpf_probe_read_user(memory->head, WALK_HEAD_MAX, (const void *)address))
@@ -249,8 +257,8 @@ __noinline uint64_t walk_mix_text(uint64_t hash, const struct walk_text *text,
 		return hash;
 	for (uint32_t i = 0; i < WALK_HEAD_WORDS && text->words >> i; i++)
 		hash = walk_mix(hash, memory->head[i] & walk_mask(text->words >> i));
-	known = text->hash ? memory->head[text->hash % WALK_HEAD_WORDS] : UINT64_MAX;
-	if (!text->length || known != UINT64_MAX)
+	known = text->hash ? memory->head[text->hash % WALK_HEAD_WORDS] : 0;
+	if (!text->length || (known && known != UINT64_MAX))
 		return walk_mix(hash, known);
 	size = walk_text_size(text, memory);
 	barrier_var(size);

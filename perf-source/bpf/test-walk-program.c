@@ -30,6 +30,17 @@ static void test_a_list_with_objects_is_valid(void **state)
 	assert_false(walk_program_is_valid(&program));
 }
 
+static void test_texts_of_texts_and_words_are_valid(void **state)
+{
+	struct walk_program program = valid_program();
+
+	program.word = (struct walk_word){ .n_loads = 2, .pointer = 64, .index = 68 };
+	program.object.texts[1] = (struct walk_text){ .pointer = 56, .size = 64, .is_of_last = 1 };
+	assert_true(walk_program_is_valid(&program));
+	program.object.texts[1].pointer = 57;
+	assert_false(walk_program_is_valid(&program));
+}
+
 static void test_what_exceeds_a_limit_is_not(void **state)
 {
 	struct walk_program program = valid_program();
@@ -51,12 +62,17 @@ static void test_what_exceeds_a_limit_is_not(void **state)
 	IS_REFUSED(program.object.pointer = 65);
 	IS_REFUSED(program.object.texts[0].pointer = 193);
 	IS_REFUSED(program.object.texts[2].size = WALK_TEXT_MAX + 1);
+	IS_REFUSED(program.object.texts[0].is_of_last = 1);
+	IS_REFUSED(program.word = ((struct walk_word){ .n_loads = WALK_WORD_LOADS_MAX + 1 }));
+	IS_REFUSED(program.word = ((struct walk_word){ .n_loads = 1, .pointer = 65 }));
+	IS_REFUSED(program.word = ((struct walk_word){ .n_loads = 1, .index = 69 }));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_list_with_objects_is_valid),
+		cmocka_unit_test(test_texts_of_texts_and_words_are_valid),
 		cmocka_unit_test(test_what_exceeds_a_limit_is_not),
 	};
 

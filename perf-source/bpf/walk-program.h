@@ -72,7 +72,7 @@ struct walk_text {
 	uint16_t words;	  /* those of the head that never change, a bit each */
 	/* Words of the head; 0: it has none. */
 	uint8_t length;	    /* characters */
-	uint8_t hash;	    /* a hash of the whole text; all bits set: none yet */
+	uint8_t hash;	    /* a hash of the whole text; 0, or all bits set: none yet */
 	uint8_t unit;	    /* how many bytes a character has, in three bits, */
 	uint8_t unit_shift; /* above so many others; */
 	uint8_t plain;	    /* a bit of this word: if it is not set, */

@@ -88,7 +88,7 @@ static void find_runtime(const struct loaded_image *loaded, uint64_t image, stru
 {
 	struct runtime found = { .image = image };
 
-	found.state = cpython_find(loaded, &found);
+	runtime_find(loaded, &found);
 	if (found.state != RUNTIME_NONE)
 		*ret = found;
 }

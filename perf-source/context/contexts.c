@@ -370,11 +370,13 @@ static const char *why_unknown(enum runtime_state state)
 {
 	switch (state) {
 	case RUNTIME_OTHER_VERSION:
-		return "is not known (3.8 to 3.15 are)";
+		return "is not known; known are";
 	case RUNTIME_WITHOUT_GIL:
-		return "without the GIL is not known";
+		return "without the GIL is not known; others are:";
+	case RUNTIME_WITH_THREADS:
+		return "with threads (ZTS) is not known; others are:";
 	default:
-		return "is built in another way than those that are known";
+		return "is built in another way than those that are known:";
 	}
 }
 
@@ -388,31 +390,37 @@ static void warn_of_unknown(struct contexts *contexts, uint32_t pid, const struc
 		return;
 	contexts->unknown[contexts->n_unknown++] = runtime->image;
 	stage_warn(contexts->stage,
-		   "functions in Python of process %" PRIu32 " are not recorded: CPython %.*s %s",
-		   pid, (int)sizeof(runtime->version),
-		   *runtime->version ? runtime->version : "< 3.8", why_unknown(runtime->state));
+		   "functions in %s of process %" PRIu32 " are not recorded: %s %.*s%s%s %s",
+		   runtime_language_name(runtime->language), pid,
+		   runtime_interpreter_name(runtime->language), (int)sizeof(runtime->version),
+		   runtime->version, *runtime->version ? " " : "", why_unknown(runtime->state),
+		   runtime_known_versions(runtime->language));
 }
 
 /* Emits a runtime before any sample can refer to it, and sets its walk program. 0 or -errno. */
 static int take_runtime(struct contexts *contexts, const struct context_job *job, uint64_t time)
 {
 	const struct runtime *runtime = &job->reader.answer->runtime;
+	const char *path =
+		runtime->language < SCRIPT_LANGUAGES_MAX ? script_path(runtime->language) : "";
 	const struct wire_runtime out = {
 		.process = job->upid,
 		.time = time,
 		.image = runtime->image,
-		.kind = text_of(runtime->kind, sizeof(runtime->kind)),
+		.kind = { path + 1, strlen(path) - strlen("[]") },
 		.version = text_of(runtime->version, sizeof(runtime->version)),
 		.layout = text_of(runtime->layout, sizeof(runtime->layout)),
 	};
 	int r;
 
+	if (runtime->language >= SCRIPT_LANGUAGES_MAX) /* the helper read a hostile file */
+		return 0;
 	if (runtime->state != RUNTIME_NONE && runtime->state != RUNTIME_KNOWN)
 		warn_of_unknown(contexts, job->pid, runtime);
 	if (runtime->state != RUNTIME_KNOWN || pair_map_find(&contexts->runtimes, job->upid, 0) ||
 	    !walk_program_is_valid(&runtime->walk))
 		return 0;
-	r = processes_add_scripts(contexts->processes, time);
+	r = processes_add_scripts(contexts->processes, runtime->language, time);
 	if (r == 0)
 		r = stage_put(contexts->stage, WIRE_RECORD_runtime, &out);
 	if (r == 0)

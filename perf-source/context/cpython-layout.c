@@ -120,8 +120,8 @@ static const struct cpython_layout layouts[] = {
 		.code_version = 108, .code_stacksize = 80, .code_nlocalsplus = 88, .object = 32,   \
 		.text = 56, .text_kind = kind,                                                     \
 	}
-	LAYOUT_WITHOUT_GIL(13, 0, 70, 72, 0, CPYTHON_NONE, 216, CPYTHON_NONE, 2),
-	LAYOUT_WITHOUT_GIL(14, 0, 78, 80, 3, 72, 232, 224, 8),
+	LAYOUT_WITHOUT_GIL(13, 2160, 70, 72, 0, CPYTHON_NONE, 216, CPYTHON_NONE, 2),
+	LAYOUT_WITHOUT_GIL(14, 2336, 78, 80, 3, 72, 232, 224, 8),
 };
 
 bool cpython_layout_is_free_threaded(uint32_t version, const uint64_t *table)

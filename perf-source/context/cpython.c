@@ -9,12 +9,11 @@
 #include <string.h>
 
 #include "perf-source/context/cpython-layout.h"
-#include "perf-source/context/cpython-loop.h"
 #include "perf-source/context/cpython-version.h"
+#include "perf-source/context/interpreter-loop.h"
 #include "perf-source/context/runtime.h"
 
 enum {
-	CODE_READ_MAX = 128, /* bytes of a function that are looked at */
 	FRAMES_MAX = 512,
 	CFRAMES_MAX = 64,
 	CFRAME_WINDOW = 24,
@@ -53,32 +52,6 @@ enum {
 	MORE_IN_3_11 = 24,
 	MORE = 16,
 };
-
-/*
- * Whether the code of a function has an operand that leads to `place` in _PyRuntime: as an address,
- * as a distance from the instruction's end, or, behind the address of _PyRuntime from the GOT, as
- * its offset.
- */
-static bool refers_to(const struct loaded_image *image, const GElf_Sym *function,
-		      const GElf_Sym *runtime, int place)
-{
-	uint8_t code[CODE_READ_MAX];
-	size_t size = function->st_size < sizeof(code) ? function->st_size : sizeof(code);
-	uint64_t at = runtime->st_value + place;
-
-	if (!loaded_image_read(image, function->st_value, code, size))
-		return false;
-	for (size_t i = 0; i + sizeof(int32_t) <= size; i++) {
-		uint64_t end = function->st_value + i + sizeof(int32_t);
-		int32_t operand;
-
-		memcpy(&operand, code + i, sizeof(operand));
-		if (operand == place || (uint32_t)operand == at || end + operand == at ||
-		    end + operand == at + sizeof(int32_t))
-			return true;
-	}
-	return false;
-}
 
 /* The root by the key of thread states: from a state on to its frame, or its cframe. */
 static struct walk_root root_by_key(const struct cpython_layout *layout, uint64_t runtime)
@@ -148,7 +121,7 @@ static bool find_roots(const struct loaded_image *image, const struct cpython_la
 	if (layout->key != CPYTHON_NONE) {
 		roots[0] = root_by_current(layout, address);
 		roots[1] = root_by_key(layout, address);
-		return refers_to(image, &function, runtime, layout->key);
+		return loaded_image_refers_to(image, &function, runtime, layout->key);
 	}
 	if (!find_thread_variable(image, &function, &offset))
 		return false;
@@ -282,7 +255,7 @@ static void describe(const struct cpython_layout *layout, uint64_t type, struct 
 
 /* Likewise, if frames are objects: each is found in an activation of the loop. */
 static void describe_objects(const struct cpython_layout *layout, uint64_t type, uint64_t bias,
-			     const struct cpython_loop *loop, struct runtime *ret)
+			     const struct interpreter_loop *loop, struct runtime *ret)
 {
 	bool is_split = loop->parts[1].to;
 
@@ -334,12 +307,13 @@ static enum runtime_state find_objects(const struct loaded_image *image,
 				       const struct cpython_layout *layout, const GElf_Sym *code,
 				       struct runtime *ret)
 {
-	struct cpython_loop loop;
+	struct interpreter_loop loop;
 	GElf_Sym frame;
 
 	if (!loaded_image_find_symbol(image, "PyFrame_Type", &frame) ||
 	    !has_size(image, layout, &frame, layout->frame_object) ||
-	    !has_size(image, layout, code, layout->code_object) || !cpython_loop_find(image, &loop))
+	    !has_size(image, layout, code, layout->code_object) ||
+	    !interpreter_loop_find(image, "_PyEval_EvalFrameDefault", &loop))
 		return RUNTIME_OTHER_BUILD;
 	describe_objects(layout, image->bias + code->st_value, image->bias, &loop, ret);
 	return RUNTIME_KNOWN;
@@ -366,17 +340,9 @@ enum runtime_state cpython_find(const struct loaded_image *image, struct runtime
 		return state;
 	if (!find_roots(image, &layout, &runtime, roots))
 		return RUNTIME_OTHER_BUILD;
-	strcpy(ret->kind, "cpython");
 	make_walk(&layout, image->bias + type.st_value, roots, &ret->walk);
 	if (layout.frame_unit)
 		return find_objects(image, &layout, &type, ret);
 	describe(&layout, image->bias + type.st_value, ret);
 	return RUNTIME_KNOWN;
-}
-
-bool runtime_may_be_in(const char *path)
-{
-	const char *name = strrchr(path, '/');
-
-	return name && (!strncmp(name, "/python", 7) || !strncmp(name, "/libpython", 10));
 }

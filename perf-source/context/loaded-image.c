@@ -4,6 +4,8 @@
 
 #include "perf-source/context/loaded-image.h"
 
+enum { CODE_READ_MAX = 256 /* bytes of a function that are looked at */ };
+
 static bool find_in_table(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, const char *name,
 			  GElf_Sym *ret)
 {
@@ -38,4 +40,25 @@ bool loaded_image_find_symbol(const struct loaded_image *image, const char *name
 bool loaded_image_read(const struct loaded_image *image, uint64_t address, void *ret, size_t size)
 {
 	return pread(image->memory, ret, size, image->bias + address) == (ssize_t)size;
+}
+
+bool loaded_image_refers_to(const struct loaded_image *image, const GElf_Sym *function,
+			    const GElf_Sym *variable, int place)
+{
+	uint8_t code[CODE_READ_MAX];
+	size_t size = function->st_size < sizeof(code) ? function->st_size : sizeof(code);
+	uint64_t at = variable->st_value + place;
+
+	if (!loaded_image_read(image, function->st_value, code, size))
+		return false;
+	for (size_t i = 0; i + sizeof(int32_t) <= size; i++) {
+		uint64_t end = function->st_value + i + sizeof(int32_t);
+		int32_t operand;
+
+		memcpy(&operand, code + i, sizeof(operand));
+		if (operand == place || (uint32_t)operand == at || end + operand == at ||
+		    end + operand == at + sizeof(int32_t))
+			return true;
+	}
+	return false;
 }

@@ -17,5 +17,13 @@ struct loaded_image {
 /* Finds a dynamic symbol that the image defines. */
 bool loaded_image_find_symbol(const struct loaded_image *image, const char *name, GElf_Sym *ret);
 
+/*
+ * Whether the begin of a function's code has an operand that leads to `place` in a variable: as an
+ * address, as a distance from the instruction's end, or, behind the variable's address, as its
+ * offset.
+ */
+bool loaded_image_refers_to(const struct loaded_image *image, const GElf_Sym *function,
+			    const GElf_Sym *variable, int place);
+
 /* Reads memory at an address as linked; false: not all of it is there. */
 bool loaded_image_read(const struct loaded_image *image, uint64_t address, void *ret, size_t size);

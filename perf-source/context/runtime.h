@@ -2,10 +2,11 @@
 /* An interpreter in a process, and the walk program that reads what its threads execute. */
 #pragma once
 
+#include "common/stream/script-place.h"
 #include "perf-source/bpf/walk-program.h"
 #include "perf-source/context/loaded-image.h"
 
-enum { RUNTIME_NAME_SIZE = 16, RUNTIME_LAYOUT_SIZE = 512 };
+enum { RUNTIME_VERSION_SIZE = 16, RUNTIME_LAYOUT_SIZE = 512 };
 
 enum runtime_state {
 	RUNTIME_NONE,
@@ -14,19 +15,29 @@ enum runtime_state {
 	RUNTIME_OTHER_VERSION,
 	RUNTIME_OTHER_BUILD,
 	RUNTIME_WITHOUT_GIL,
+	RUNTIME_WITH_THREADS,
 };
 
 struct runtime {
 	enum runtime_state state;
 	struct walk_program walk; /* of a known one, as its kind and layout */
 	uint64_t image;		  /* the image that holds it */
-	char kind[RUNTIME_NAME_SIZE];
-	char version[RUNTIME_NAME_SIZE];  /* "": not known */
-	char layout[RUNTIME_LAYOUT_SIZE]; /* for those who interpret what is read */
+	enum script_language language;
+	char version[RUNTIME_VERSION_SIZE]; /* "": not known */
+	char layout[RUNTIME_LAYOUT_SIZE];   /* for those who interpret what is read */
 };
 
 /* Whether a mapped file may hold an interpreter, by its path: others are not searched. */
 bool runtime_may_be_in(const char *path);
 
-/* Finds CPython, by what it exports. Returns its state, which ret->state does not have yet. */
+/* Finds an interpreter in an image: a known one, else what is known of another. */
+void runtime_find(const struct loaded_image *image, struct runtime *ret);
+
+/* What a user calls the language, and its interpreter; and the versions that are known. */
+const char *runtime_language_name(enum script_language language);
+const char *runtime_interpreter_name(enum script_language language);
+const char *runtime_known_versions(enum script_language language);
+
+/* Each finds one interpreter, by what it exports. Returns its state, and fills in all the rest. */
 enum runtime_state cpython_find(const struct loaded_image *image, struct runtime *ret);
+enum runtime_state php_find(const struct loaded_image *image, struct runtime *ret);

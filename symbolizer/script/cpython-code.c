@@ -37,35 +37,6 @@ enum {
 	RANGE_WITHOUT_LINE = -128,
 };
 
-/* A piece behind an object: its size in 8 bytes, and its bytes, filled to a multiple of 8. */
-struct object_pieces {
-	const char *at, *end;
-};
-
-static bool next_piece(struct object_pieces *pieces, struct wire_blob *ret)
-{
-	uint64_t size;
-
-	if ((size_t)(pieces->end - pieces->at) < sizeof(size))
-		return false;
-	memcpy(&size, pieces->at, sizeof(size));
-	pieces->at += sizeof(size);
-	if (size > (size_t)(pieces->end - pieces->at))
-		return false;
-	*ret = (struct wire_blob){ pieces->at, size };
-	size = (size + 7) & ~7ULL;
-	pieces->at = size > (size_t)(pieces->end - pieces->at) ? pieces->end : pieces->at + size;
-	return true;
-}
-
-static uint64_t read_number(const char *at, size_t size)
-{
-	uint64_t number = 0;
-
-	memcpy(&number, at, size); /* of a little-endian machine */
-	return number;
-}
-
 static char *put_utf8(char *at, uint32_t c)
 {
 	static const uint8_t leads[UTF8_MAX + 1] = { 0, 0, 0xc0, 0xe0, 0xf0 };
@@ -84,7 +55,7 @@ static uint32_t valid(uint64_t c)
 
 /* Decodes as much of a string as was read. An empty text: not in memory. */
 static void decode_text(const struct cpython_fields *fields, const struct wire_blob *object,
-			char ret[CPYTHON_TEXT_MAX])
+			char ret[SCRIPT_TEXT_MAX])
 {
 	const char *bytes = object->data;
 	uint64_t n, state, kind, at = fields->text, head = fields->object;
@@ -93,17 +64,17 @@ static void decode_text(const struct cpython_fields *fields, const struct wire_b
 	*to = 0;
 	if (object->size < head + STATE_AT + sizeof(uint32_t))
 		return;
-	n = read_number(bytes + head + LENGTH_AT, sizeof(n));
-	state = read_number(bytes + head + STATE_AT, sizeof(uint32_t)) >> fields->text_kind;
+	n = script_number(bytes + head + LENGTH_AT, sizeof(n));
+	state = script_number(bytes + head + STATE_AT, sizeof(uint32_t)) >> fields->text_kind;
 	kind = state & KIND_MASK;
 	if (!(state & IS_COMPACT) || (kind != 1 && kind != 2 && kind != 4))
 		return;
 	if (!(state & IS_ASCII))
 		at += fields->text == HEAD_OF_3_11 ? MORE_IN_3_11 : MORE;
 	for (uint64_t i = 0; i < n && at + kind <= object->size; i++, at += kind) {
-		if (to - ret >= CPYTHON_TEXT_MAX - UTF8_MAX - 1)
+		if (to - ret >= SCRIPT_TEXT_MAX - UTF8_MAX - 1)
 			break;
-		to = put_utf8(to, valid(read_number(bytes + at, kind)));
+		to = put_utf8(to, valid(script_number(bytes + at, kind)));
 	}
 	*to = 0;
 }
@@ -112,25 +83,25 @@ bool cpython_code_decode(const struct cpython_fields *fields, const struct wire_
 			 struct cpython_code *ret)
 {
 	const char *bytes = record->bytes.data;
-	struct object_pieces pieces = { bytes + fields->code_size, bytes + record->bytes.size };
+	struct script_pieces pieces;
 	struct wire_blob name, file, lines;
 	uint64_t size;
 
-	if ((uint64_t)fields->code_size > record->bytes.size ||
-	    fields->code_firstline > fields->code_size - (int64_t)sizeof(uint32_t) ||
-	    !next_piece(&pieces, &name) || !next_piece(&pieces, &file) ||
-	    !next_piece(&pieces, &lines))
+	if (fields->code_firstline > fields->code_size - (int64_t)sizeof(uint32_t) ||
+	    !script_pieces_begin(record, fields->code_size, &pieces) ||
+	    !script_pieces_next(&pieces, &name) || !script_pieces_next(&pieces, &file) ||
+	    !script_pieces_next(&pieces, &lines))
 		return false;
 	*ret = (struct cpython_code){ 0 };
-	ret->lines.first_line = read_number(bytes + fields->code_firstline, sizeof(uint32_t));
+	ret->lines.first_line = script_number(bytes + fields->code_firstline, sizeof(uint32_t));
 	if (fields->code_lines > 0)
 		ret->lines.form = fields->code_lines;
-	decode_text(fields, &name, ret->name);
-	decode_text(fields, &file, ret->file);
+	decode_text(fields, &name, ret->text.name);
+	decode_text(fields, &file, ret->text.file);
 	if (lines.size < (size_t)fields->bytes ||
 	    lines.size < fields->object + LENGTH_AT + sizeof(size))
 		return true;
-	size = read_number((const char *)lines.data + fields->object + LENGTH_AT, sizeof(size));
+	size = script_number((const char *)lines.data + fields->object + LENGTH_AT, sizeof(size));
 	ret->lines.bytes = (const uint8_t *)lines.data + fields->bytes;
 	ret->lines.size = lines.size - fields->bytes;
 	ret->lines.is_cut = size > ret->lines.size;

@@ -5,11 +5,8 @@
  */
 #pragma once
 
-#include <stddef.h>
-
 #include "common/stream/runtime-table.h"
-
-enum { CPYTHON_TEXT_MAX = 1024 /* bytes in UTF-8, with the zero */ };
+#include "symbolizer/script/script-code.h"
 
 /* A table of the lines of instructions. */
 struct cpython_lines {
@@ -21,9 +18,8 @@ struct cpython_lines {
 };
 
 struct cpython_code {
-	char name[CPYTHON_TEXT_MAX]; /* qualified since 3.11; empty: not in memory */
-	char file[CPYTHON_TEXT_MAX];
-	struct cpython_lines lines; /* borrowed from the record */
+	struct script_code_text text; /* in UTF-8; the name is qualified since 3.11 */
+	struct cpython_lines lines;   /* borrowed from the record */
 };
 
 /* False: the record is none of code. */

@@ -23,11 +23,11 @@ static void take_fields(struct fuzz_input *input, struct cpython_fields *fields)
 	fields->text_kind %= TEXT_KIND_MAX + 1;
 }
 
-static void check_text(const char text[CPYTHON_TEXT_MAX])
+static void check_text(const char text[SCRIPT_TEXT_MAX])
 {
-	size_t n = strnlen(text, CPYTHON_TEXT_MAX);
+	size_t n = strnlen(text, SCRIPT_TEXT_MAX);
 
-	fuzz_check(n < CPYTHON_TEXT_MAX);
+	fuzz_check(n < SCRIPT_TEXT_MAX);
 	for (size_t i = 0; i < n;) {
 		uint8_t lead = text[i++];
 		size_t more = lead < 0x80 ? 0 : lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : 3;
@@ -48,8 +48,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	take_fields(&input, &fields);
 	record.bytes.data = fuzz_take_block(&input, input.size, &record.bytes.size);
 	if (cpython_code_decode(&fields, &record, &code)) {
-		check_text(code.name);
-		check_text(code.file);
+		check_text(code.text.name);
+		check_text(code.text.file);
 		for (uint64_t i = 0; i < INSTRUCTIONS; i++)
 			cpython_lines_find(&code.lines, i);
 	}

@@ -5,6 +5,7 @@
 
 #include "common/stream/script-place.h"
 #include "symbolizer/script/cpython-code.h"
+#include "symbolizer/script/php-function.h"
 #include "symbolizer/script/script-names.h"
 
 struct script_code {
@@ -13,7 +14,8 @@ struct script_code {
 	struct script_code *next;   /* of its process */
 	struct cpython_lines lines; /* of which the bytes are in `bytes`, */
 	size_t size, file_at;	    /* of so many bytes, with the file's name from here on */
-	char bytes[];		    /* name, zero, file, zero, line table */
+	bool has_lines_as_places;
+	char bytes[]; /* name, zero, file, zero, line table */
 };
 
 struct script_process {
@@ -86,34 +88,78 @@ static struct script_process *get_process(struct script_names *names, uint64_t n
 	return NULL;
 }
 
-static struct script_code *make_code(const struct cpython_code *decoded)
+/* `lines` may be all zero. */
+static struct script_code *make_code(const struct script_code_text *text,
+				     const struct cpython_lines *lines)
 {
-	size_t name_size = strlen(decoded->name) + 1, file_size = strlen(decoded->file) + 1;
-	size_t size = name_size + file_size + decoded->lines.size;
+	size_t name_size = strlen(text->name) + 1, file_size = strlen(text->file) + 1;
+	size_t size = name_size + file_size + lines->size;
 	struct script_code *code = calloc(1, sizeof(*code) + size);
 
 	if (!code)
 		return NULL;
 	code->size = size;
-	code->lines = decoded->lines;
+	code->lines = *lines;
 	code->file_at = name_size;
-	memcpy(code->bytes, decoded->name, name_size);
-	memcpy(code->bytes + code->file_at, decoded->file, file_size);
-	if (!decoded->lines.bytes)
+	memcpy(code->bytes, text->name, name_size);
+	memcpy(code->bytes + code->file_at, text->file, file_size);
+	if (!lines->bytes)
 		return code;
 	code->lines.bytes =
-		memcpy(code->bytes + name_size + file_size, decoded->lines.bytes, code->lines.size);
+		memcpy(code->bytes + name_size + file_size, lines->bytes, code->lines.size);
 	return code;
 }
 
+static struct script_code *make_cpython(const struct cpython_fields *fields,
+					const struct wire_memory *record, bool *ret_is_damaged)
+{
+	struct cpython_code code;
+
+	*ret_is_damaged = !cpython_code_decode(fields, record, &code);
+	return *ret_is_damaged ? NULL : make_code(&code.text, &code.lines);
+}
+
+/* The places of PHP are lines. */
+static struct script_code *make_php(const struct php_fields *fields,
+				    const struct wire_memory *record, bool *ret_is_damaged)
+{
+	struct php_function function;
+	struct cpython_lines none = { 0 };
+	struct script_code *code;
+
+	*ret_is_damaged = !php_function_decode(fields, record, &function);
+	none.first_line = function.first_line;
+	code = *ret_is_damaged ? NULL : make_code(&function.text, &none);
+	if (code)
+		code->has_lines_as_places = true;
+	return code;
+}
+
+/* NULL: it is damaged, or there is no memory. */
+static struct script_code *make(const struct runtime_fields *fields,
+				const struct wire_memory *record, bool *ret_is_damaged)
+{
+	switch (fields->language) {
+	case SCRIPT_CPYTHON:
+		return make_cpython(&fields->cpython, record, ret_is_damaged);
+	case SCRIPT_PHP:
+		return make_php(&fields->php, record, ret_is_damaged);
+	default:
+		*ret_is_damaged = true;
+		return NULL;
+	}
+}
+
+/* Takes over the code. */
 static int add_code(struct script_names *names, const struct wire_memory *record,
-		    const struct cpython_code *decoded)
+		    struct script_code *code)
 {
 	struct script_process *process = get_process(names, record->process);
-	struct script_code *code = process ? make_code(decoded) : NULL;
 
-	if (!code)
+	if (!process) {
+		free(code);
 		return -ENOMEM;
+	}
 	code->number = record->number;
 	HASH_ADD(hh, names->by_number, number, sizeof(code->number), code);
 	if (!HASH_HAS(hh, code)) {
@@ -136,17 +182,19 @@ static struct script_code *find_code(const struct script_names *names, uint64_t 
 
 int script_names_take_memory(struct script_names *names, const struct wire_memory *record)
 {
-	const struct cpython_fields *fields = runtime_table_find(&names->runtimes, record->process);
-	struct cpython_code decoded;
+	const struct runtime_fields *fields = runtime_table_find(&names->runtimes, record->process);
+	bool is_refused = names->n_bytes >= SCRIPT_NAMES_BYTES_MAX;
+	struct script_code *code = NULL;
 
 	if (!record->number || !fields || find_code(names, record->number))
 		return 0;
-	if (names->n_bytes >= SCRIPT_NAMES_BYTES_MAX ||
-	    !cpython_code_decode(fields, record, &decoded)) {
+	if (!is_refused)
+		code = make(fields, record, &is_refused);
+	if (is_refused) {
 		names->n_refused++;
 		return 0;
 	}
-	return add_code(names, record, &decoded);
+	return code ? add_code(names, record, code) : -ENOMEM;
 }
 
 void script_names_forget(struct script_names *names, uint64_t number)
@@ -156,6 +204,13 @@ void script_names_forget(struct script_names *names, uint64_t number)
 	if (process)
 		free_process(names, process);
 	runtime_table_forget(&names->runtimes, number);
+}
+
+static uint32_t find_line(const struct script_code *code, uint64_t instruction)
+{
+	if (!code->has_lines_as_places)
+		return cpython_lines_find(&code->lines, instruction);
+	return instruction ? instruction : code->lines.first_line;
 }
 
 void script_names_find(const struct script_names *names, struct wire_symbol *symbol)
@@ -168,5 +223,5 @@ void script_names_find(const struct script_names *names, struct wire_symbol *sym
 		return;
 	symbol->name = wire_string(code->bytes, WIRE_NAME_MAX);
 	symbol->file = wire_string(code->bytes + code->file_at, WIRE_NAME_MAX);
-	symbol->line = cpython_lines_find(&code->lines, script_place_instruction(symbol->offset));
+	symbol->line = find_line(code, script_place_instruction(symbol->offset));
 }

@@ -100,16 +100,16 @@ static void test_names_in_all_widths(void **state)
 	put_text(latin, 4, 1, COMPACT);
 	put_lines(NULL, 0);
 	decode(&code);
-	assert_string_equal(code.name, "main.<locals>.f");
-	assert_string_equal(code.file, "caf\xc3\xa9");
+	assert_string_equal(code.text.name, "main.<locals>.f");
+	assert_string_equal(code.text.file, "caf\xc3\xa9");
 	assert_int_equal(code.lines.first_line, FIRST_LINE);
 	begin();
 	put_text(two, 2, 2, COMPACT);
 	put_text(four, 4, 4, COMPACT);
 	put_lines(NULL, 0);
 	decode(&code);
-	assert_string_equal(code.name, "\xe6\x97\xa5\xe6\x9c\xac");
-	assert_string_equal(code.file, "\xf0\x9f\x90\x8dx\xef\xbf\xbd\xef\xbf\xbd");
+	assert_string_equal(code.text.name, "\xe6\x97\xa5\xe6\x9c\xac");
+	assert_string_equal(code.text.file, "\xf0\x9f\x90\x8dx\xef\xbf\xbd\xef\xbf\xbd");
 }
 
 static void test_lines_of_instructions(void **state)
@@ -184,8 +184,8 @@ static void test_what_was_not_read(void **state)
 	memcpy(made.bytes + file_at + 16, &longer, sizeof(longer));
 	put_piece(NULL, 0);
 	decode(&code);
-	assert_string_equal(code.name, "");
-	assert_string_equal(code.file, "f.py");
+	assert_string_equal(code.text.name, "");
+	assert_string_equal(code.text.file, "f.py");
 	assert_int_equal(code.lines.size, 0);
 	for (size_t size = 0; size < CODE_SIZE + 16; size++) {
 		record = (struct wire_memory){ .bytes = { made.bytes, size } };

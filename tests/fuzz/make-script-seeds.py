@@ -13,18 +13,23 @@ sys.path.insert(0, str(HERE.parent / "pipeline"))
 import streams  # noqa: E402
 import walks  # noqa: E402
 
-# In the order of struct cpython_fields.
-FIELDS = ("frame.code", "frame.previous", "frame.instruction", "frame.owner", "frame.entry", "frame.tags", "cframe.frame",
-          "cframe.previous", "code.filename", "code.qualname", "code.linetable", "code.firstline", "code.bytes",
-          "code.size", "code.framesize", "code.stacksize", "code.nlocalsplus", "frame.size", "code.type", "text", "bytes",
-          "frame.index", "frame.unit", "frame.state", "frame.executing", "loop.from", "loop.to", "loop.other.from",
-          "loop.other.to", "code.lines")
-ADDRESSES = "code.type", "loop.from", "loop.to", "loop.other.from", "loop.other.to"  # of no use to the targets
+# In the order of struct cpython_fields and struct php_fields; by language, as enum script_language.
+FIELDS = {
+    "cpython": ("frame.code", "frame.previous", "frame.instruction", "frame.owner", "frame.entry", "frame.tags", "cframe.frame",
+                "cframe.previous", "code.filename", "code.qualname", "code.linetable", "code.firstline", "code.bytes",
+                "code.size", "code.framesize", "code.stacksize", "code.nlocalsplus", "frame.size", "code.type", "text", "bytes",
+                "frame.index", "frame.unit", "frame.state", "frame.executing", "code.lines", "frame.copy", "object", "text.kind"),
+    "php": ("frame.function", "frame.previous", "frame.info", "frame.line", "function.size", "function.line", "text",
+            "text.length", "resume.from", "resume.to"),
+}
+CORPORA = {"cpython": "cpython-code", "php": "php-function"}
+ADDRESSES = "code.type", "resume.from", "resume.to"  # of no use to the targets
 OBJECTS_MAX, BYTES_MAX, SEEDS = 255, 6000, 3
 
 
-def fields_of(layout):
-    return struct.pack(f"<{len(FIELDS)}h", *(0 if name in ADDRESSES else layout.get(name, -1) for name in FIELDS))
+def fields_of(language, layout):
+    names = FIELDS[language]
+    return struct.pack(f"<{len(names)}h", *(0 if name in ADDRESSES else layout.get(name, -1) for name in names))
 
 
 def walk_of(record):
@@ -37,26 +42,27 @@ def walk_of(record):
 
 
 def main(path):
-    layout, objects, found, codes = None, [], [], []
+    language, layout, objects, found, codes = None, None, [], [], []
     for record in streams.records(path.read_bytes()):
         kind = streams.record_type(record)
         if kind == walks.RUNTIME:
-            layout = walks.read_runtime(record)[3]
+            _, language, _, layout = walks.read_runtime(record)
         elif kind == walks.MEMORY and layout:
             (_, address, identity), data = walks.read_memory(record)
             objects.append((address, identity))
             codes.append(data)
         elif kind == walks.SAMPLE and layout and 200 < len(walk := walk_of(record)) < BYTES_MAX:
             found.append(walk)
-    known = objects[-OBJECTS_MAX:]
+    known, fields = objects[-OBJECTS_MAX:], fields_of(language, layout)
     for i, walk in enumerate(sorted(found, key=len)[::max(1, len(found) // SEEDS)][:SEEDS]):
         (HERE / "scripts" / f"{path.stem}-{i}").write_bytes(
-            fields_of(layout) + bytes([len(known)]) + b"".join(struct.pack("<QQ", *each) for each in known) + walk)
+            bytes([list(FIELDS).index(language)]) + fields + bytes([len(known)]) +
+            b"".join(struct.pack("<QQ", *each) for each in known) + walk)
     for i, code in enumerate(sorted(codes, key=len)[:SEEDS]):
-        (HERE / "cpython-code" / f"{path.stem}-{i}").write_bytes(fields_of(layout) + code)
+        (HERE / CORPORA[language] / f"{path.stem}-{i}").write_bytes(fields + code)
 
 
-for corpus in "scripts", "cpython-code":
+for corpus in "scripts", *CORPORA.values():
     (HERE / corpus).mkdir(exist_ok=True)
 for each in map(Path, sys.argv[1:]):
     main(each)

@@ -8,7 +8,7 @@ import walks
 
 IMAGE, STACK, SYMBOL = 10, 16, 17
 KIND_SCRIPT = 7
-SCRIPT_FLAG, SCRIPT_START = 8, 1 << 62
+SCRIPT_FLAG, SCRIPT_START, SCRIPT_SIZE = 8, 1 << 62, 1 << 60
 FRAME = struct.Struct("<QII")
 
 Frame = collections.namedtuple("Frame", "is_script name file line")
@@ -29,15 +29,15 @@ class Stacks:
     """The stacks of a stream, innermost frame first: those of scripts have names."""
 
     def __init__(self, stream):
-        self.image, self.symbols, self.stacks = None, {}, []
+        self.images, self.symbols, self.stacks = set(), {}, []
         for record in streams.records(stream):
             kind = streams.record_type(record)
             if kind == IMAGE:
                 image, image_kind = struct.unpack_from("<QQ", record, streams.RECORD_HEADER.size)
-                self.image = image if image_kind == KIND_SCRIPT else self.image
+                self.images |= {image} if image_kind == KIND_SCRIPT else set()
             elif kind == SYMBOL:
                 (image, offset), symbol = read_symbol(record)
-                if image == self.image:
+                if image in self.images:  # numbers of code are those of one image
                     self.symbols[offset] = symbol
             elif kind == STACK:
                 self.stacks.append(self.frames(record))
@@ -48,6 +48,6 @@ class Stacks:
         n, found = fields.number(), []
         for i in range(n):
             address, _, flags = FRAME.unpack_from(record, fields.at + i * FRAME.size)
-            symbol = self.symbols.get(address - SCRIPT_START) if flags & SCRIPT_FLAG else None
+            symbol = self.symbols.get((address - SCRIPT_START) % SCRIPT_SIZE) if flags & SCRIPT_FLAG else None
             found.append(Frame(bool(flags & SCRIPT_FLAG), *(symbol or (None, None, None))))
         return found

@@ -55,7 +55,9 @@ class Scripts(InterpreterTest):
                     self.record(python, CHAINS, "1", how)
                     chains = self.chains(self.unwind())
                     self.assertGreater(len(chains), 300)
-                    self.assertTrue(all(is_true([frame.name for frame in frames]) for frames in chains))
+                    for frames in chains:
+                        self.assertTrue(is_true([frame.name for frame in frames]), frames)
+                        self.check_lines(frames)
                     outcomes = self.outcomes()
                     self.assertGreater(outcomes["whole"], 0.95 * (sum(outcomes.values()) - outcomes.get("no-frames", 0)), outcomes)
 

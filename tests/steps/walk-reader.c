@@ -50,7 +50,8 @@ static bool look_into(const struct proc_mapping *map, int memory, struct runtime
 	if (elf_image_address(&elf, map->offset, &address)) {
 		loaded.elf = &elf;
 		loaded.bias = map->start - address;
-		is_found = cpython_find(&loaded, ret) == RUNTIME_KNOWN;
+		runtime_find(&loaded, ret);
+		is_found = ret->state == RUNTIME_KNOWN;
 	}
 	elf_image_close(&elf);
 	return is_found;
@@ -77,6 +78,7 @@ int walk_reader_begin(struct walk_reader *reader, struct processes *processes, p
 		      uint64_t time)
 {
 	struct wire_runtime out = { .time = time };
+	const char *path;
 	int r;
 
 	pair_map_init(&reader->seen, SIZE_MAX);
@@ -85,8 +87,9 @@ int walk_reader_begin(struct walk_reader *reader, struct processes *processes, p
 	if (r == 0)
 		r = processes_of_sample(processes, pid, 0, time, &out.process);
 	if (r == 0)
-		r = processes_add_scripts(processes, time);
-	out.kind = wire_string(reader->runtime.kind, 64);
+		r = processes_add_scripts(processes, reader->runtime.language, time);
+	path = script_path(reader->runtime.language);
+	out.kind = (struct wire_string){ path + 1, strlen(path) - strlen("[]") };
 	out.version = wire_string(reader->runtime.version, 64);
 	out.layout = wire_string(reader->runtime.layout, 4096);
 	return r < 0 ? r : stage_put(processes->stage, WIRE_RECORD_runtime, &out);
@@ -134,7 +137,7 @@ static size_t read_object(const struct walk_reader *reader, uint64_t address, ch
 			  uint64_t *ret_identity)
 {
 	const struct walk_object *object = &reader->runtime.walk.object;
-	size_t used = object->size;
+	size_t used = object->size, last = 0;
 
 	*ret_identity = 0;
 	if (!address || !read_memory(reader, address, bytes, object->size))
@@ -144,15 +147,18 @@ static size_t read_object(const struct walk_reader *reader, uint64_t address, ch
 		if (object->words >> i & 1)
 			*ret_identity = hash(*ret_identity, bytes + i * 8, 8);
 	for (size_t i = 0; i < WALK_TEXTS_MAX && object->texts[i].size; i++) {
+		const char *from = bytes + (object->texts[i].is_of_last ? last : 0);
 		uint64_t at, n;
 
-		memcpy(&at, bytes + object->texts[i].pointer, sizeof(at));
+		memcpy(&at, from + object->texts[i].pointer, sizeof(at));
+		memset(bytes + used + 8, 0, WALK_HEAD_MAX);
 		n = tracee_read(reader->pid, at, bytes + used + 8, object->texts[i].size);
 		memcpy(bytes + used, &n, sizeof(n));
 		if (n > object->texts[i].skip)
 			*ret_identity = hash(
 				*ret_identity, bytes + used + 8 + object->texts[i].skip,
 				n - object->texts[i].skip < 24 ? n - object->texts[i].skip : 24);
+		last = used + 8;
 		used += 8 + ((n + 7) & ~7UL);
 	}
 	*ret_identity |= 1;
@@ -179,25 +185,46 @@ static int put_object(struct walk_reader *reader, struct stage *stage,
 	return r < 0 ? r : wire_writer_flush(&stage->writer);
 }
 
+/* Puts the word behind a window to which it leads. */
+static void put_word(const struct walk_reader *reader, const struct walk_word *word, char *window,
+		     size_t size)
+{
+	uint64_t at;
+	uint32_t index;
+
+	memcpy(&at, window + word->pointer, sizeof(at));
+	memcpy(&index, window + word->index, sizeof(index));
+	at &= word->pointer_mask;
+	for (size_t i = 0; i < word->n_loads && at; i++) {
+		at += word->loads[i];
+		if (i + 1 == word->n_loads)
+			at += (uint64_t)index * word->index_scale;
+		at = read_pointer(reader, at);
+	}
+	memcpy(window + size, &at, sizeof(at));
+}
+
 static int read_list(struct walk_reader *reader, struct stage *stage, uint16_t number,
 		     uint64_t thread, const struct wire_sample *sample)
 {
 	const struct walk_list *list = &reader->runtime.walk.lists[number];
 	const struct walk_object *object = &reader->runtime.walk.object;
+	const struct walk_word *word = &reader->runtime.walk.word;
 	struct walk_list_head *head = (void *)(reader->bytes + reader->size);
+	size_t size = list->window + (number == 0 && word->n_loads ? WALK_WORD_SIZE : 0);
 	uint64_t at = 0;
 	int r = 0;
 
 	for (size_t i = 0; i < WALK_ROOTS_MAX && !at; i++)
 		at = find_root(reader, &list->roots[i], thread);
-	*head = (struct walk_list_head){ number, list->window, 0, at ? 0 : WIRE_walk_end_NO_ROOT };
+	*head = (struct walk_list_head){ number, size, 0, at ? 0 : WIRE_walk_end_NO_ROOT };
 	reader->size += sizeof(*head);
 	while (at && !head->end && r == 0) {
 		struct walk_element *element = (void *)(reader->bytes + reader->size);
 		char *window = (char *)(element + 1);
 
 		if (head->n == list->limit ||
-		    reader->size + sizeof(*element) + list->window > WIRE_WALK_MAX) {
+		    reader->size + sizeof(*element) + size > WIRE_WALK_MAX) {
 			head->end = WIRE_walk_end_LIMIT;
 		} else if (!read_memory(reader, at, window, list->window)) {
 			head->end = WIRE_walk_end_ABSENT;
@@ -207,8 +234,10 @@ static int read_list(struct walk_reader *reader, struct stage *stage, uint16_t n
 			if (number == 0)
 				r = put_object(reader, stage, sample, at & object->pointer_mask,
 					       &element->identity);
+			if (size > list->window)
+				put_word(reader, word, window, list->window);
 			memcpy(&at, window + list->next, sizeof(at));
-			reader->size += sizeof(*element) + list->window;
+			reader->size += sizeof(*element) + size;
 			head->n++;
 		}
 	}

@@ -6,7 +6,7 @@
 #include "common/base/cleanup.h"
 #include "common/elf/cfi.h"
 #include "common/elf/elf-section.h"
-#include "perf-source/context/cpython-loop.h"
+#include "perf-source/context/interpreter-loop.h"
 
 enum {
 	LOOP_MAX = 1 << 20, /* bytes */
@@ -59,7 +59,7 @@ static void count_jumps(struct jumps *jumps, const uint8_t *code, size_t size)
  * The part of the loop that lies elsewhere: the code into whose middle the loop jumps most often.
  * Other functions are entered at their begin.
  */
-static void find_other_part(struct jumps *jumps, struct cpython_loop *ret)
+static void find_other_part(struct jumps *jumps, struct interpreter_loop *ret)
 {
 	size_t most = 0;
 
@@ -73,7 +73,7 @@ static void find_other_part(struct jumps *jumps, struct cpython_loop *ret)
 }
 
 static void look_at_jumps(const struct loaded_image *image, const struct cfi *cfi,
-			  struct cpython_loop *ret)
+			  struct interpreter_loop *ret)
 {
 	size_t size = ret->parts[0].to - ret->parts[0].from;
 	_cleanup_free_ uint8_t *code = malloc(size);
@@ -86,14 +86,15 @@ static void look_at_jumps(const struct loaded_image *image, const struct cfi *cf
 	find_other_part(&jumps, ret);
 }
 
-bool cpython_loop_find(const struct loaded_image *image, struct cpython_loop *ret)
+bool interpreter_loop_find(const struct loaded_image *image, const char *name,
+			   struct interpreter_loop *ret)
 {
 	struct elf_section section = elf_section_before_first(image->elf->elf);
 	GElf_Sym function;
 
-	*ret = (struct cpython_loop){ 0 };
-	if (!loaded_image_find_symbol(image, "_PyEval_EvalFrameDefault", &function) ||
-	    !function.st_size || function.st_size > LOOP_MAX)
+	*ret = (struct interpreter_loop){ 0 };
+	if (!loaded_image_find_symbol(image, name, &function) || !function.st_size ||
+	    function.st_size > LOOP_MAX)
 		return false;
 	ret->parts[0].from = function.st_value;
 	ret->parts[0].to = function.st_value + function.st_size;

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
+#include "common/stream/script-place.h"
+
+static const char *const paths[SCRIPT_LANGUAGES_MAX] = {
+	[SCRIPT_CPYTHON] = "[cpython]",
+	[SCRIPT_PHP] = "[php]",
+};
+
+const char *script_path(enum script_language language)
+{
+	return paths[language];
+}
+
+enum script_language script_language_of_path(const char *path)
+{
+	enum script_language language = 0;
+
+	while (language < SCRIPT_LANGUAGES_MAX && strcmp(paths[language], path) != 0)
+		language++;
+	return language;
+}
+
+enum script_language script_language_of_name(const char *name, size_t size)
+{
+	enum script_language language = 0;
+
+	while (language < SCRIPT_LANGUAGES_MAX && (strlen(paths[language]) != size + strlen("[]") ||
+						   memcmp(paths[language] + 1, name, size) != 0))
+		language++;
+	return language;
+}

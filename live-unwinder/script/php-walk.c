@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdbool.h>
+
+#include "common/stream/script-place.h"
+#include "live-unwinder/script/memory-field.h"
+#include "live-unwinder/script/php-walk.h"
+#include "live-unwinder/script/walk-view.h"
+
+enum {
+	/* Zend/zend_compile.h: types of functions, the first byte of each; */
+	INTERNAL_FUNCTION = 1,
+	USER_FUNCTION = 2,
+	EVAL_CODE = 4,
+	/* and what a call is: whether C has called it (ZEND_CALL_TOP), or resumed it. */
+	CALLED_BY_C = 1 << 17,
+	GENERATOR = 1 << 24,
+};
+
+struct php_walk {
+	const struct php_fields *fields;
+	const struct code_table *codes;
+	uint64_t process;
+	struct walk_list_view calls;
+	struct script_stack *stack;
+	uint64_t anchor; /* the innermost call of the script in this segment; 0: none yet */
+	uint32_t n_in_segment;
+	bool needs_script; /* the next call is that of a function of the script */
+};
+
+uint64_t php_function_kind(const struct wire_memory *record)
+{
+	uint8_t type;
+
+	if (!memory_field(record, 0, &type, sizeof(type)))
+		return 0;
+	if (type == EVAL_CODE)
+		return USER_FUNCTION;
+	return type == INTERNAL_FUNCTION || type == USER_FUNCTION ? type : 0;
+}
+
+static bool fits(const struct php_walk *walk)
+{
+	const struct php_fields *fields = walk->fields;
+
+	return walk_view_has(&walk->calls, fields->frame_function, sizeof(uint64_t)) &&
+	       walk_view_has(&walk->calls, fields->frame_previous, sizeof(uint64_t)) &&
+	       walk_view_has(&walk->calls, fields->frame_info, sizeof(uint32_t)) &&
+	       walk_view_has(&walk->calls, fields->frame_line, sizeof(uint64_t));
+}
+
+/*
+ * As a function is left, its activation holds its call, which is no longer in the list, and may run
+ * destructors; but what has called the activation holds the call that it began with.
+ */
+static void end_segment(struct php_walk *walk, uint64_t entry, uint32_t info)
+{
+	struct script_stack *stack = walk->stack;
+
+	stack->segments[stack->n_segments++] =
+		(struct script_segment){ walk->anchor, entry, walk->n_in_segment,
+					 info & GENERATOR };
+	walk->anchor = walk->n_in_segment = 0;
+}
+
+/* A function that the script's code calls is followed by that; what C calls, by anything. */
+static enum script_outcome take_function(struct php_walk *walk, const struct walk_element *element,
+					 const char *window, const struct script_code_view *code)
+{
+	uint32_t info = walk_view_word(window, walk->fields->frame_info);
+	uint32_t line = walk_view_word(window, walk->fields->frame_line);
+	bool is_script = code->trait == USER_FUNCTION, is_top = info & CALLED_BY_C;
+
+	if (walk->needs_script && !is_script)
+		return SCRIPT_TORN;
+	walk->needs_script = !is_top;
+	line = is_script && line < SCRIPT_INSTRUCTIONS_MAX ? line : 0;
+	walk->stack->places[walk->stack->n++] = script_place(code->number, line);
+	walk->n_in_segment++;
+	if (is_script && !walk->anchor)
+		walk->anchor = element->address;
+	if (is_script && is_top)
+		end_segment(walk, element->address, info);
+	return SCRIPT_WHOLE;
+}
+
+static enum script_outcome take_call(struct php_walk *walk, size_t i)
+{
+	struct walk_element element;
+	const char *window = walk_view_element(&walk->calls, i, &element);
+	struct script_code_view code = { 0 };
+	uint64_t function = walk_view_word(window, walk->fields->frame_function);
+
+	/* It stands for generators that delegate to the one before it, which the list has not. */
+	if (!function)
+		return SCRIPT_UNKNOWN;
+	switch (code_table_find(walk->codes, walk->process, function, element.identity, &code)) {
+	case CODE_IS_KNOWN:
+		return take_function(walk, &element, window, &code);
+	case CODE_IS_UNKNOWN:
+		return element.identity ? SCRIPT_UNKNOWN : SCRIPT_TORN;
+	default:
+		return SCRIPT_TORN;
+	}
+}
+
+static enum script_outcome read_calls(struct php_walk *walk)
+{
+	struct script_stack *stack = walk->stack;
+
+	if (walk->calls.n > SCRIPT_FRAMES_MAX)
+		return SCRIPT_DAMAGED;
+	for (size_t i = 0; i < walk->calls.n; i++) {
+		enum script_outcome outcome = take_call(walk, i);
+
+		if (outcome != SCRIPT_WHOLE)
+			return outcome;
+	}
+	/* Which activation is whose is known from the outermost one on. */
+	if (walk->calls.end == WIRE_walk_end_LIMIT)
+		return SCRIPT_LIMIT;
+	if (walk->anchor || walk->needs_script)
+		return SCRIPT_TORN;
+	/* C has called the last ones, outside of any script: they are C functions in the stack. */
+	stack->n -= walk->n_in_segment;
+	return stack->n_segments ? SCRIPT_WHOLE : SCRIPT_NO_FRAMES;
+}
+
+static enum script_outcome read_walk(struct php_walk *walk, const struct wire_sample *sample)
+{
+	struct walk_list_view lists[WALK_VIEW_LISTS] = { 0 };
+	enum script_outcome outcome = walk_view_read(sample, lists);
+
+	walk->calls = lists[0];
+	if (outcome != SCRIPT_WHOLE)
+		return outcome;
+	if (!fits(walk))
+		return SCRIPT_DAMAGED;
+	return lists[0].end == WIRE_walk_end_ABSENT ? SCRIPT_ABSENT : read_calls(walk);
+}
+
+enum script_outcome php_walk_read(const struct php_fields *fields, const struct code_table *codes,
+				  const struct wire_sample *sample, struct script_stack *ret)
+{
+	struct php_walk walk = {
+		.fields = fields,
+		.codes = codes,
+		.process = sample->process,
+		.stack = ret,
+	};
+	enum script_outcome outcome;
+
+	ret->n = ret->n_segments = 0;
+	ret->anchoring = SCRIPT_ANCHOR_HELD;
+	ret->saved = UINT64_MAX;
+	ret->resume_from = fields->resume_from;
+	ret->resume_to = fields->resume_to;
+	outcome = read_walk(&walk, sample);
+	if (outcome != SCRIPT_WHOLE)
+		ret->n = ret->n_segments = 0;
+	return outcome;
+}

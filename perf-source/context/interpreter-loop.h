@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Where the code of an interpreter's loop is, one function whose activations each execute a part of
+ * the script's stack. Compilers move rare parts of a function to another place.
+ */
+#pragma once
+
+#include "perf-source/context/loaded-image.h"
+
+enum { INTERPRETER_LOOP_PARTS = 2 };
+
+struct interpreter_loop {
+	/* Addresses as linked; `to` is exclusive. 0 and 0: there is no such part. */
+	struct {
+		uint64_t from, to;
+	} parts[INTERPRETER_LOOP_PARTS];
+};
+
+/* False: the image does not export the function. */
+bool interpreter_loop_find(const struct loaded_image *image, const char *function,
+			   struct interpreter_loop *ret);

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The interpreters that are looked for. */
+#include <string.h>
+
+#include "perf-source/context/runtime.h"
+
+struct interpreter {
+	enum runtime_state (*find)(const struct loaded_image *image, struct runtime *ret);
+	const char *files[2]; /* how the names of those begin that may hold it */
+	const char *language, *name, *versions;
+};
+
+static const struct interpreter interpreters[SCRIPT_LANGUAGES_MAX] = {
+	[SCRIPT_CPYTHON] = { cpython_find,
+			     { "python", "libpython" },
+			     "Python",
+			     "CPython",
+			     "3.8 to 3.15" },
+	[SCRIPT_PHP] = { php_find, { "php", "libphp" }, "PHP", "PHP", "8.2 and 8.4" },
+};
+
+static bool begins_with(const char *text, const char *begin)
+{
+	return !strncmp(text, begin, strlen(begin));
+}
+
+bool runtime_may_be_in(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	for (size_t i = 0; slash && i < SCRIPT_LANGUAGES_MAX; i++)
+		if (begins_with(slash + 1, interpreters[i].files[0]) ||
+		    begins_with(slash + 1, interpreters[i].files[1]))
+			return true;
+	return false;
+}
+
+void runtime_find(const struct loaded_image *image, struct runtime *ret)
+{
+	for (size_t i = 0; i < SCRIPT_LANGUAGES_MAX && ret->state != RUNTIME_KNOWN; i++) {
+		struct runtime found = { .image = ret->image, .language = i };
+
+		found.state = interpreters[i].find(image, &found);
+		if (found.state != RUNTIME_NONE)
+			*ret = found;
+	}
+}
+
+const char *runtime_language_name(enum script_language language)
+{
+	return interpreters[language].language;
+}
+
+const char *runtime_interpreter_name(enum script_language language)
+{
+	return interpreters[language].name;
+}
+
+const char *runtime_known_versions(enum script_language language)
+{
+	return interpreters[language].versions;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
+#include "symbolizer/script/script-code.h"
+
+bool script_pieces_begin(const struct wire_memory *record, uint64_t object_size,
+			 struct script_pieces *ret)
+{
+	const char *bytes = record->bytes.data;
+
+	if (object_size > record->bytes.size)
+		return false;
+	*ret = (struct script_pieces){ bytes + object_size, bytes + record->bytes.size };
+	return true;
+}
+
+bool script_pieces_next(struct script_pieces *pieces, struct wire_blob *ret)
+{
+	uint64_t size;
+
+	if ((size_t)(pieces->end - pieces->at) < sizeof(size))
+		return false;
+	memcpy(&size, pieces->at, sizeof(size));
+	pieces->at += sizeof(size);
+	if (size > (size_t)(pieces->end - pieces->at))
+		return false;
+	*ret = (struct wire_blob){ pieces->at, size };
+	size = (size + 7) & ~7ULL;
+	pieces->at = size > (size_t)(pieces->end - pieces->at) ? pieces->end : pieces->at + size;
+	return true;
+}
+
+uint64_t script_number(const char *at, size_t size)
+{
+	uint64_t number = 0;
+
+	memcpy(&number, at, size);
+	return number;
+}

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Stacks have the calls of PHP's programs between the frames of C."""
+import sys
+
+import php
+import pipeline
+import reading
+import scripts
+from interpreters import is_true
+
+SOURCE = php.CHAINS.read_text().splitlines()
+
+
+@pipeline.needs_root
+class Php(pipeline.RecordingTest):
+    def setUp(self):
+        super().setUp()
+        refusal = reading.refusal()
+        if refusal:
+            self.skipTest(refusal)
+        if not php.interpreters():
+            self.skipTest("no PHP could be fetched")
+        self.stream = self.directory / "recorded.stream"
+
+    def record(self, interpreter, *arguments, options=("-e", "cpu-clock")):
+        with self.stream.open("wb") as out:
+            self.run_well(self.source(*options, "--", *map(str, (*interpreter, php.CHAINS, *arguments))), stdout=out)
+
+    def chains(self):
+        """The calls of scripts in stacks that have f0, and the outcomes of all samples."""
+        stream = self.run_on(self.stream, self.stage("live-unwinder"), self.stage("symbolizer"))
+        found = [[frame for frame in frames if frame.is_script] for frames in scripts.Stacks(stream).stacks]
+        return ([frames for frames in found if any(frame.name == "f0" for frame in frames)],
+                self.stats("live-unwinder").get("script-frames", {}))
+
+    def check_lines(self, frames):
+        """Those of callers, in the file that they are in."""
+        for inner, frame in zip(frames, frames[1:]):
+            if frame.name.startswith("Way::") and inner.name.startswith("f"):
+                self.assertIn("$callee()", SOURCE[frame.line - 1])
+            if frame.name.startswith("f"):
+                self.assertRegex(frame.file, r"chains\.php\(\d+\) : eval\(\)'d code$")
+                number = int(frame.name[1:].partition("_")[0])
+                of_calls = {7 * number + 3} if inner.name == "spin" else {7 * number + 4, 7 * number + 5}
+                self.assertIn(frame.line, of_calls, frames)
+
+    def test_chains_are_true_and_whole(self):
+        for interpreter in php.interpreters():
+            self.record(interpreter, 2)
+            chains, outcomes = self.chains()
+            self.assertGreater(len(chains), 500)
+            self.assertGreater(outcomes["whole"], 0.97 * (sum(outcomes.values()) - outcomes.get("no-frames", 0)), outcomes)
+            for frames in chains:
+                self.assertTrue(is_true([frame.name for frame in frames]), frames)
+                self.assertEqual(frames[-1].name, "{main}")
+                self.check_lines(frames)
+            self.assertLessEqual({"array_map", "usort", "preg_replace_callback", "Way::generate", "Unknown::__get", "Ending::__destruct"},
+                                 {frame.name for frames in chains for frame in frames})
+
+    def test_waits_have_them(self):
+        for interpreter in php.interpreters():
+            self.record(interpreter, 2, "wait", options=("--off-cpu",))
+            chains, _ = self.chains()
+            waiting = [frames for frames in chains if frames[0].name == "usleep"]
+            self.assertGreater(len(waiting), 100)
+            for frames in waiting:
+                self.assertEqual(frames[1].name, "Way::rest")
+                self.assertTrue(is_true([frame.name for frame in frames]), frames)
+
+    def test_a_fiber_has_none_or_true_ones(self):
+        """It has a C stack of its own, of which nobody knows whose part of the list it executes."""
+        for interpreter in php.interpreters():
+            self.record(interpreter, 1, "fiber")
+            for frames in self.chains()[0]:
+                self.assertTrue(is_true([frame.name for frame in frames]), frames)
+
+
+if __name__ == "__main__":
+    sys.exit(pipeline.main())
