@@ -213,7 +213,7 @@ static const struct argp_option options[] = {
 	{ "no-contexts", KEY_NO_CONTEXTS, NULL, 0,
 	  "Do not record the trace contexts that programs publish", 1 },
 	{ "no-interpreters", KEY_NO_INTERPRETERS, NULL, 0,
-	  "Do not record the functions of programs in Python", 1 },
+	  "Do not record the functions of programs in Python and PHP", 1 },
 	{ "interpreters", KEY_INTERPRETERS, NULL, OPTION_HIDDEN, NULL, 1 },
 	{ "event", 'e', "EVENT[,EVENT]", 0,
 	  "Events to sample: cycles, cpu-clock, …, a tracepoint GROUP:NAME or a function uprobe:FILE:SYMBOL "

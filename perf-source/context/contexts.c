@@ -66,7 +66,7 @@ static void warn_of_runtimes(struct contexts *contexts, uint32_t pid)
 {
 	if (!contexts->has_warned)
 		stage_warn(contexts->stage,
-			   "functions in Python (as of process %" PRIu32 ") are not recorded: %s",
+			   "functions of scripts (as of process %" PRIu32 ") are not recorded: %s",
 			   pid, contexts->why_no_runtimes);
 	contexts->has_warned = true;
 }

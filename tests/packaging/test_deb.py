@@ -181,7 +181,7 @@ class Package(pipeline.PipelineTest):
         self.assertIn("dash", report)
         self.assertIn("complete", report)
         # The unit has the rights to read what interpreters execute, but in a container nothing does.
-        self.assertIn("functions in Python (as of process", report)
+        self.assertIn("functions of scripts (as of process", report)
         self.assertIn("are not recorded: this is not the initial PID namespace", report)
         print(result, flush=True)
 

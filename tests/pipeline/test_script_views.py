@@ -98,7 +98,7 @@ class Views(InterpreterTest):
         for command, n in ([looks_like_one, "0.5", "good"], 1), (["sleep", "0.1"], 0):
             done = subprocess.run([*pipeline.NOBODY, source, "-e", "cpu-clock", "--", *command], capture_output=True,
                                   check=False)
-            lines = [line for line in done.stderr.decode().splitlines() if "functions in Python" in line]
+            lines = [line for line in done.stderr.decode().splitlines() if "functions of scripts" in line]
             self.assertEqual(len(lines), n, done.stderr)
             self.assertTrue(all(line.endswith("grant CAP_BPF and CAP_PERFMON") for line in lines), lines)
 
