@@ -42,7 +42,7 @@ static const struct argp_option option_table[] = {
 	  0 },
 	{ "no-interpreters", KEY_NO_INTERPRETERS, NULL, 0,
 	  "Do not record the functions of programs in Python and PHP (default: with BPF, those of "
-	  "CPython 3.8 to 3.15, PHP 8.2 and 8.4)",
+	  "CPython 3.8 to 3.15, PHP 8.1 to 8.4)",
 	  0 },
 	{ "interpreters", KEY_INTERPRETERS, NULL, OPTION_HIDDEN, NULL, 0 },
 	{ "duration", 'd', "SECONDS", 0,

@@ -46,7 +46,9 @@ struct php_layout {
 };
 
 static const struct php_layout layouts[] = {
+	{ 1, 72, 144, 152, 488 },
 	{ 2, 88, 152, 160, 488 },
+	{ 3, 80, 144, 152, 488 },
 	{ 4, 104, 168, 176, 488 },
 };
 

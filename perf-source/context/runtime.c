@@ -16,7 +16,7 @@ static const struct interpreter interpreters[SCRIPT_LANGUAGES_MAX] = {
 			     "Python",
 			     "CPython",
 			     "3.8 to 3.15" },
-	[SCRIPT_PHP] = { php_find, { "php", "libphp" }, "PHP", "PHP", "8.2 and 8.4" },
+	[SCRIPT_PHP] = { php_find, { "php", "libphp" }, "PHP", "PHP", "8.1 to 8.4" },
 };
 
 static bool begins_with(const char *text, const char *begin)

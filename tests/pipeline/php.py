@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The PHPs that are here: those of Debian's, each with its own libraries."""
+"""The PHPs that are here: those that are installed, or Debian's, each with its own libraries."""
 import functools
+import shutil
 import subprocess
 import sys
 
@@ -8,19 +9,27 @@ import pipeline
 from interpreters import FETCH_PROGRAM, PROGRAMS
 
 CHAINS = PROGRAMS / "chains.php"
-VERSIONS = {"8.2": "bookworm", "8.4": "trixie"}
+KNOWN = "8.1", "8.2", "8.3", "8.4"
+FROM_DEBIAN = {"8.2": "bookworm", "8.4": "trixie"}
 
 
 def fetch(version):
     """What runs a version; None: it cannot be had."""
     root = pipeline.BUILD / "tests" / f"debian-php{version}"
-    done = subprocess.run([FETCH_PROGRAM, root, VERSIONS[version], f"php{version}-cli"], capture_output=True, text=True, check=False)
+    done = subprocess.run([FETCH_PROGRAM, root, FROM_DEBIAN[version], f"php{version}-cli"], capture_output=True, text=True, check=False)
     if done.returncode:
         print(f"PHP {version} could not be fetched: {done.stderr.strip()}", file=sys.stderr)
         return None
     return [str(root / "run"), f"php{version}", "-n"]
 
 
+def find(version):
+    program = shutil.which(f"php{version}")
+    if program:
+        return [program, "-n"]
+    return fetch(version) if version in FROM_DEBIAN else None
+
+
 @functools.lru_cache
 def interpreters():
-    return [found for found in map(fetch, VERSIONS) if found]
+    return [found for found in map(find, KNOWN) if found]
