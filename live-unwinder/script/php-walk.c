@@ -44,7 +44,7 @@ static bool fits(const struct php_walk *walk)
 
 	return walk_view_has(&walk->calls, fields->frame_function, sizeof(uint64_t)) &&
 	       walk_view_has(&walk->calls, fields->frame_previous, sizeof(uint64_t)) &&
-	       walk_view_has(&walk->calls, fields->frame_info, sizeof(uint32_t)) &&
+	       walk_view_has(&walk->calls, fields->frame_info, sizeof(uint64_t)) &&
 	       walk_view_has(&walk->calls, fields->frame_line, sizeof(uint64_t));
 }
 
