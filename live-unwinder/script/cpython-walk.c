@@ -202,7 +202,8 @@ static enum script_outcome read_frames(struct cpython_walk *walk)
 		return SCRIPT_LIMIT;
 	}
 	/* A frame without a caller that C has not called is no last one. */
-	if (walk->segment_frame || (walk->inner_frame && !begins_piece(walk->inner_frame)))
+	if (walk->segment_frame || walk->n_in_segment ||
+	    (walk->inner_frame && !begins_piece(walk->inner_frame)))
 		return SCRIPT_TORN;
 	return has_all_activations(walk) ? SCRIPT_WHOLE : SCRIPT_TORN;
 }
