@@ -18,11 +18,12 @@ import zipfile
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parent.parent
-sys.path += [str(TESTS / "pipeline"), str(TESTS / "interop")]
+sys.path += [str(TESTS / "pipeline"), str(TESTS / "interop"), str(TESTS / "bench")]
 os.environ.setdefault("STACKPIPE_BUILD", "build")
 
 import pypi  # noqa: E402
-from interpreters import CHAINS, LINK, interpreters, is_true  # noqa: E402
+from interpreters import CHAINS, interpreters  # noqa: E402
+from judge import judge  # noqa: E402
 
 BUILD = Path(os.environ["STACKPIPE_BUILD"]).resolve()
 RATE = "999"
@@ -39,22 +40,6 @@ def fetch_py_spy(directory):
         program.write_bytes(archive.read(name))
     program.chmod(0o755)
     return program
-
-
-def is_consistent(names):
-    """Whether each function that is there has the caller that its name tells, or none at all."""
-    chain = [name for name in names if name == "f0" or LINK.match(name)]
-    return all(LINK.match(inner) and outer.startswith("f0" if LINK.match(inner)[2] == "0" else f"f{LINK.match(inner)[2]}_of_")
-               for inner, outer in zip(chain, chain[1:]))
-
-
-def judge(names):
-    """Of the names of a stack, the innermost first; None: it is not within the functions."""
-    if not any(name == "f0" or LINK.match(name) for name in names):
-        return None
-    if is_true(names) and "<module>" in names[-3:]:
-        return "right"
-    return "cut" if is_consistent(names) else "wrong"
 
 
 def judge_folded(text, cut_thread):

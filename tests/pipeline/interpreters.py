@@ -18,6 +18,7 @@ OBJECTS = "3.8", "3.9", "3.10"  # whose frames are objects, without qualified na
 FROM_DEBIAN = {"3.9": "bullseye", "3.14": "sid", "3.15": "sid"}  # as Debian 12 and 13 have none
 FETCH_PROGRAM = Path(__file__).resolve().parent.parent / "fetch-program"
 LINK = re.compile(r"f(\d+)_of_f(\d+)$")
+CLOSURE = re.compile(r"Way::\{closure:(Way::\w+)\(\)")  # as PHP calls it from 8.4 on
 
 
 def find(version):
@@ -55,8 +56,15 @@ def has_objects(python):
     return any(python.endswith(f"python{version}") for version in OBJECTS)
 
 
+def has_true_closures(names):
+    """Whether each closure was called for the function that has it, with C or nothing between the two."""
+    return all(CLOSURE.match(name)[1] in names[i + 1:i + 3] for i, name in enumerate(names) if name and CLOSURE.match(name))
+
+
 def is_true(names):
     """Whether each function was called by the one that its name tells, up to the first."""
+    if not has_true_closures(names):
+        return False
     chain = [name for name in names if name and name.startswith("f") and (name == "f0" or LINK.match(name))]
     for name, caller in zip(chain, chain[1:] + [None]):
         link = LINK.match(name)
