@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Hostile lists of interpreters. An input is a language, the fields of its runtime (two bytes each),
- * how many objects are known (a byte), these (address and identity, 16 bytes each), and then a walk.
- * Frames of the script are put between those of C, which stay in their order.
+ * Hostile lists of interpreters. An input is a language, the fields of its runtime (two bytes
+ * each), how many objects are known (a byte), these (address and identity, 16 bytes each), and then
+ * a walk. Frames of the script are put between those of C, which stay in their order.
  */
 #include "common/stream/script-place.h"
 #include "live-unwinder/script-merge.h"
