@@ -6,10 +6,7 @@
  */
 #include "common/stream/script-place.h"
 #include "live-unwinder/script-merge.h"
-#include "live-unwinder/script/cpython-objects.h"
-#include "live-unwinder/script/cpython-trait.h"
-#include "live-unwinder/script/cpython-walk.h"
-#include "live-unwinder/script/php-walk.h"
+#include "live-unwinder/script/script-reader.h"
 #include "tests/fuzz/fuzz.h"
 
 enum {
@@ -73,23 +70,6 @@ static void take_fields(struct fuzz_input *input, struct runtime_fields *fields)
 		take_cpython(input, &fields->cpython);
 }
 
-static uint64_t trait_of(const struct runtime_fields *fields, const struct wire_memory *record)
-{
-	return fields->language == SCRIPT_PHP ? php_function_kind(record)
-					      : cpython_code_words(&fields->cpython, record);
-}
-
-static enum script_outcome read_walk(const struct runtime_fields *fields,
-				     const struct code_table *codes,
-				     const struct wire_sample *sample, struct script_stack *ret)
-{
-	ret->language = fields->language;
-	if (fields->language == SCRIPT_PHP)
-		return php_walk_read(&fields->php, codes, sample, ret);
-	return (fields->cpython.frame_unit > 0 ? cpython_objects_read : cpython_walk_read)(
-		&fields->cpython, codes, sample, ret);
-}
-
 static void add_objects(struct fuzz_input *input, const struct runtime_fields *fields,
 			struct code_table *codes)
 {
@@ -106,7 +86,9 @@ static void add_objects(struct fuzz_input *input, const struct runtime_fields *f
 
 		fuzz_take(input, &record.address, sizeof(record.address));
 		fuzz_take(input, &record.identity, sizeof(record.identity));
-		fuzz_check(code_table_add(codes, &record, trait_of(fields, &record)) == 0);
+		fuzz_check(code_table_add(
+				   codes, &record,
+				   script_readers[fields->language].trait(fields, &record)) == 0);
 	}
 }
 
@@ -164,7 +146,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	sample.stack = sample.walk;
 	sample.registers.data = registers;
 	sample.registers.n = arch_x86_64.n_registers;
-	outcome = read_walk(&fields, &codes, &sample, &stack);
+	stack.language = fields.language;
+	outcome = script_readers[fields.language].read(&fields, &codes, &sample, &stack);
 	fuzz_check(outcome < SCRIPT_UNPLACED);
 	fuzz_check(outcome <= SCRIPT_LIMIT || !stack.n_segments);
 	for (size_t i = 0; i < stack.n_segments; i++)

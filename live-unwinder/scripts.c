@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "live-unwinder/scripts.h"
 #include "common/stream/script-place.h"
-#include "live-unwinder/script/cpython-objects.h"
-#include "live-unwinder/script/cpython-trait.h"
-#include "live-unwinder/script/cpython-walk.h"
-#include "live-unwinder/script/php-walk.h"
+#include "live-unwinder/script/script-reader.h"
 
 static const char *const outcome_names[SCRIPT_OUTCOMES_MAX] = {
 	[SCRIPT_WHOLE] = "whole",   [SCRIPT_LIMIT] = "limit",	  [SCRIPT_NO_FRAMES] = "no-frames",
@@ -34,44 +31,21 @@ int scripts_take_runtime(struct scripts *scripts, const struct wire_runtime *rec
 	return runtime_table_add(&scripts->runtimes, record);
 }
 
-static uint64_t trait_of(const struct runtime_fields *fields, const struct wire_memory *record)
-{
-	switch (fields->language) {
-	case SCRIPT_CPYTHON:
-		return cpython_code_words(&fields->cpython, record);
-	case SCRIPT_PHP:
-		return php_function_kind(record);
-	default:
-		return 0;
-	}
-}
-
 int scripts_take_memory(struct scripts *scripts, const struct wire_memory *record)
 {
 	const struct runtime_fields *fields =
 		runtime_table_find(&scripts->runtimes, record->process);
 
-	return fields ? code_table_add(&scripts->codes, record, trait_of(fields, record)) : 0;
+	if (!fields)
+		return 0;
+	return code_table_add(&scripts->codes, record,
+			      script_readers[fields->language].trait(fields, record));
 }
 
 void scripts_forget(struct scripts *scripts, uint64_t process)
 {
 	runtime_table_forget(&scripts->runtimes, process);
 	code_table_prune(&scripts->codes, &scripts->runtimes);
-}
-
-static enum script_outcome read_walk(struct scripts *scripts, const struct runtime_fields *fields,
-				     const struct wire_sample *sample)
-{
-	switch (fields->language) {
-	case SCRIPT_CPYTHON:
-		return (fields->cpython.frame_unit > 0 ? cpython_objects_read : cpython_walk_read)(
-			&fields->cpython, &scripts->codes, sample, &scripts->stack);
-	case SCRIPT_PHP:
-		return php_walk_read(&fields->php, &scripts->codes, sample, &scripts->stack);
-	default:
-		return SCRIPT_UNKNOWN;
-	}
 }
 
 static enum script_outcome add_frames(struct scripts *scripts,
@@ -83,7 +57,8 @@ static enum script_outcome add_frames(struct scripts *scripts,
 							   script_start(fields->language));
 	enum script_outcome outcome, merged;
 
-	outcome = read_walk(scripts, fields, unwinding->sample);
+	outcome = script_readers[fields->language].read(fields, &scripts->codes, unwinding->sample,
+							&scripts->stack);
 	if (!scripts->stack.n_segments)
 		return outcome;
 	if (!mapping || unwinding->n_frames + scripts->stack.n > n_frames_max)

@@ -74,62 +74,6 @@ static const struct field_name loop_names[] = {
 	{ NULL, 0, false },
 };
 
-static const struct field_name *const names_of_languages[SCRIPT_LANGUAGES_MAX] = {
-	[SCRIPT_CPYTHON] = cpython_names,
-	[SCRIPT_PHP] = php_names,
-};
-
-void runtime_table_deinit(struct runtime_table *table)
-{
-	struct process_runtime *runtime, *next;
-
-	HASH_ITER(hh, table->by_process, runtime, next)
-	{
-		HASH_DEL(table->by_process, runtime);
-		free(runtime);
-	}
-}
-
-static const struct field_name *find_in(const struct field_name *names, const char *text,
-					size_t size)
-{
-	while (names->name && (strlen(names->name) != size || memcmp(names->name, text, size) != 0))
-		names++;
-	return names->name ? names : NULL;
-}
-
-static const struct field_name *find_name(enum script_language language, const char *text,
-					  size_t size)
-{
-	const struct field_name *name = find_in(names_of_languages[language], text, size);
-
-	return name ? name : find_in(loop_names, text, size);
-}
-
-/* Reads NAME=NUMBER. False: it is known, and damaged. */
-static bool read_field(const char *text, size_t size, struct runtime_fields *fields)
-{
-	const char *equals = memchr(text, '=', size);
-	const struct field_name *name =
-		equals ? find_name(fields->language, text, equals - text) : NULL;
-	char number[24], *end;
-	int64_t value;
-
-	if (!name)
-		return equals;
-	size -= equals + 1 - text;
-	if (!size || size >= sizeof(number))
-		return false;
-	memcpy(number, equals + 1, size);
-	number[size] = 0;
-	errno = 0;
-	value = strtoll(number, &end, 10);
-	if (*end || errno || value < -1 || (!name->is_address && value > FIELD_MAX))
-		return false;
-	*(int64_t *)((char *)fields + name->at) = value;
-	return true;
-}
-
 static bool has_loop(const struct script_loop *loop)
 {
 	return loop->from >= 0 && loop->from < loop->to;
@@ -175,17 +119,66 @@ static bool complete_php(struct runtime_fields *fields)
 	       php->resume_from < php->resume_to && has_loop(&fields->loop);
 }
 
-/* Fills in what a runtime need not say. False: something is missing. */
-static bool complete(struct runtime_fields *fields)
+struct language {
+	const struct field_name *names;
+	/* Fills in what a runtime need not say. False: something is missing. */
+	bool (*complete)(struct runtime_fields *fields);
+};
+
+static const struct language languages[SCRIPT_LANGUAGES_MAX] = {
+	[SCRIPT_CPYTHON] = { cpython_names, complete_cpython },
+	[SCRIPT_PHP] = { php_names, complete_php },
+};
+
+void runtime_table_deinit(struct runtime_table *table)
 {
-	switch (fields->language) {
-	case SCRIPT_CPYTHON:
-		return complete_cpython(fields);
-	case SCRIPT_PHP:
-		return complete_php(fields);
-	default:
-		return false;
+	struct process_runtime *runtime, *next;
+
+	HASH_ITER(hh, table->by_process, runtime, next)
+	{
+		HASH_DEL(table->by_process, runtime);
+		free(runtime);
 	}
+}
+
+static const struct field_name *find_in(const struct field_name *names, const char *text,
+					size_t size)
+{
+	while (names->name && (strlen(names->name) != size || memcmp(names->name, text, size) != 0))
+		names++;
+	return names->name ? names : NULL;
+}
+
+static const struct field_name *find_name(enum script_language language, const char *text,
+					  size_t size)
+{
+	const struct field_name *name = find_in(languages[language].names, text, size);
+
+	return name ? name : find_in(loop_names, text, size);
+}
+
+/* Reads NAME=NUMBER. False: it is known, and damaged. */
+static bool read_field(const char *text, size_t size, struct runtime_fields *fields)
+{
+	const char *equals = memchr(text, '=', size);
+	const struct field_name *name =
+		equals ? find_name(fields->language, text, equals - text) : NULL;
+	char number[24], *end;
+	int64_t value;
+
+	if (!name)
+		return equals;
+	size -= equals + 1 - text;
+	if (!size || size >= sizeof(number))
+		return false;
+	memcpy(number, equals + 1, size);
+	number[size] = 0;
+	errno = 0;
+	value = strtoll(number, &end, 10);
+	if (*end || errno || value < -1 || (!name->is_address && value > FIELD_MAX))
+		return false;
+	*(int64_t *)((char *)fields + name->at) = value;
+	return true;
 }
 
 static bool read_fields(const struct wire_string *layout, struct runtime_fields *ret)
@@ -203,7 +196,7 @@ static bool read_fields(const struct wire_string *layout, struct runtime_fields 
 			return false;
 		at += size + !!space;
 	}
-	return complete(ret);
+	return languages[language].complete(ret);
 }
 
 static int set(struct runtime_table *table, uint64_t process, const struct runtime_fields *fields)

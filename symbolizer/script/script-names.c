@@ -110,24 +110,24 @@ static struct script_code *make_code(const struct script_code_text *text,
 	return code;
 }
 
-static struct script_code *make_cpython(const struct cpython_fields *fields,
+static struct script_code *make_cpython(const struct runtime_fields *fields,
 					const struct wire_memory *record, bool *ret_is_damaged)
 {
 	struct cpython_code code;
 
-	*ret_is_damaged = !cpython_code_decode(fields, record, &code);
+	*ret_is_damaged = !cpython_code_decode(&fields->cpython, record, &code);
 	return *ret_is_damaged ? NULL : make_code(&code.text, &code.lines);
 }
 
 /* The places of PHP are lines. */
-static struct script_code *make_php(const struct php_fields *fields,
+static struct script_code *make_php(const struct runtime_fields *fields,
 				    const struct wire_memory *record, bool *ret_is_damaged)
 {
 	struct php_function function;
 	struct cpython_lines none = { 0 };
 	struct script_code *code;
 
-	*ret_is_damaged = !php_function_decode(fields, record, &function);
+	*ret_is_damaged = !php_function_decode(&fields->php, record, &function);
 	none.first_line = function.first_line;
 	code = *ret_is_damaged ? NULL : make_code(&function.text, &none);
 	if (code)
@@ -135,20 +135,13 @@ static struct script_code *make_php(const struct php_fields *fields,
 	return code;
 }
 
-/* NULL: it is damaged, or there is no memory. */
-static struct script_code *make(const struct runtime_fields *fields,
-				const struct wire_memory *record, bool *ret_is_damaged)
-{
-	switch (fields->language) {
-	case SCRIPT_CPYTHON:
-		return make_cpython(&fields->cpython, record, ret_is_damaged);
-	case SCRIPT_PHP:
-		return make_php(&fields->php, record, ret_is_damaged);
-	default:
-		*ret_is_damaged = true;
-		return NULL;
-	}
-}
+/* By language. Each returns NULL if the record is damaged, or there is no memory. */
+static struct script_code *(*const makers[SCRIPT_LANGUAGES_MAX])(
+	const struct runtime_fields *fields, const struct wire_memory *record,
+	bool *ret_is_damaged) = {
+	[SCRIPT_CPYTHON] = make_cpython,
+	[SCRIPT_PHP] = make_php,
+};
 
 /* Takes over the code. */
 static int add_code(struct script_names *names, const struct wire_memory *record,
@@ -189,7 +182,7 @@ int script_names_take_memory(struct script_names *names, const struct wire_memor
 	if (!record->number || !fields || find_code(names, record->number))
 		return 0;
 	if (!is_refused)
-		code = make(fields, record, &is_refused);
+		code = makers[fields->language](fields, record, &is_refused);
 	if (is_refused) {
 		names->n_refused++;
 		return 0;

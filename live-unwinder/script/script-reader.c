@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "live-unwinder/script/script-reader.h"
+#include "live-unwinder/script/cpython-objects.h"
+#include "live-unwinder/script/cpython-trait.h"
+#include "live-unwinder/script/cpython-walk.h"
+#include "live-unwinder/script/php-walk.h"
+
+static uint64_t trait_of_cpython(const struct runtime_fields *fields,
+				 const struct wire_memory *record)
+{
+	return cpython_code_words(&fields->cpython, record);
+}
+
+/* Up to 3.10 frames are objects. */
+static enum script_outcome read_cpython(const struct runtime_fields *fields,
+					const struct code_table *codes,
+					const struct wire_sample *sample, struct script_stack *ret)
+{
+	return (fields->cpython.frame_unit > 0 ? cpython_objects_read : cpython_walk_read)(
+		&fields->cpython, codes, sample, ret);
+}
+
+static uint64_t trait_of_php(const struct runtime_fields *fields, const struct wire_memory *record)
+{
+	return php_function_kind(record);
+}
+
+static enum script_outcome read_php(const struct runtime_fields *fields,
+				    const struct code_table *codes,
+				    const struct wire_sample *sample, struct script_stack *ret)
+{
+	return php_walk_read(&fields->php, codes, sample, ret);
+}
+
+const struct script_reader script_readers[SCRIPT_LANGUAGES_MAX] = {
+	[SCRIPT_CPYTHON] = { trait_of_cpython, read_cpython },
+	[SCRIPT_PHP] = { trait_of_php, read_php },
+};
