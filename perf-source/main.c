@@ -44,7 +44,10 @@ static const struct argp_option option_table[] = {
 	  "Do not record the functions of programs in Python and PHP (default: with BPF, those of "
 	  "CPython 3.8 to 3.15, PHP 8.1 to 8.4)",
 	  0 },
-	{ "interpreters", KEY_INTERPRETERS, NULL, OPTION_HIDDEN, NULL, 0 },
+	{ "interpreters", KEY_INTERPRETERS, NULL, 0,
+	  "Fail if the functions of programs in Python and PHP cannot be recorded (default: one "
+	  "message, once there is such a program)",
+	  0 },
 	{ "duration", 'd', "SECONDS", 0,
 	  "Stop recording after SECONDS; fractions are allowed (default: no limit)", 0 },
 	{ "event", 'e', "EVENT[,EVENT]", 0,
@@ -274,7 +277,8 @@ static error_t parse_amount(int key, const char *arg, struct argp_state *state,
 		options->no_contexts = true;
 		return 0;
 	case KEY_INTERPRETERS:
-		return 0; /* the default */
+		options->needs_interpreters = true;
+		return 0;
 	case KEY_NO_INTERPRETERS:
 		options->no_interpreters = true;
 		return 0;

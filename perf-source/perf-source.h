@@ -40,6 +40,7 @@ struct perf_source_options {
 	bool has_scheduler;
 	bool no_contexts;
 	bool no_interpreters;
+	bool needs_interpreters;   /* without what they need it fails */
 	uint64_t counter_interval; /* nanoseconds; 0: no counters */
 	uint64_t least_wait;	   /* nanoseconds; 0: a threshold that rises with many waits */
 	bool all;

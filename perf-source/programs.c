@@ -167,6 +167,11 @@ int programs_load(struct stage *stage, struct perf_source *self)
 	if (r)
 		self->why_no_interpreters = why_not_loaded(r);
 	self->event_set.setup.has_sample_parts = load_readers(stage, self);
+	if (self->options.needs_interpreters && self->why_no_interpreters) {
+		stage_error(stage, "functions of scripts cannot be recorded: %s",
+			    self->why_no_interpreters);
+		return -ECANCELED;
+	}
 	return self->event_set.setup.has_sample_parts ? 0 : load_filters(stage, self);
 }
 

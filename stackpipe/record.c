@@ -152,7 +152,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		add(recording, SOURCE, "--no-contexts");
 		return 0;
 	case KEY_INTERPRETERS:
-		return 0; /* the default */
+		add(recording, SOURCE, "--interpreters");
+		return 0;
 	case KEY_NO_INTERPRETERS:
 		add(recording, SOURCE, "--no-interpreters");
 		return 0;
@@ -214,7 +215,8 @@ static const struct argp_option options[] = {
 	  "Do not record the trace contexts that programs publish", 1 },
 	{ "no-interpreters", KEY_NO_INTERPRETERS, NULL, 0,
 	  "Do not record the functions of programs in Python and PHP", 1 },
-	{ "interpreters", KEY_INTERPRETERS, NULL, OPTION_HIDDEN, NULL, 1 },
+	{ "interpreters", KEY_INTERPRETERS, NULL, 0,
+	  "Fail if the functions of programs in Python and PHP cannot be recorded", 1 },
 	{ "event", 'e', "EVENT[,EVENT]", 0,
 	  "Events to sample: cycles, cpu-clock, …, a tracepoint GROUP:NAME or a function uprobe:FILE:SYMBOL "
 	  "(default cycles, or cpu-clock if the machine has no cycle counter)",

@@ -122,6 +122,7 @@ static const struct cpython_layout layouts[] = {
 	}
 	LAYOUT_WITHOUT_GIL(13, 2160, 70, 72, 0, CPYTHON_NONE, 216, CPYTHON_NONE, 2),
 	LAYOUT_WITHOUT_GIL(14, 2336, 78, 80, 3, 72, 232, 224, 8),
+	LAYOUT_WITHOUT_GIL(15, CPYTHON_NONE, 78, 80, 3, 72, 232, 224, 8),
 };
 
 bool cpython_layout_is_free_threaded(uint32_t version, const uint64_t *table)
@@ -154,7 +155,7 @@ struct offset_places {
 static const struct offset_places places[] = {
 	{ 13, 23, 29, 30, 31, 32, 33, 35, 37, 38, 39, 43, 0, 0 },
 	{ 14, 26, 32, 33, 34, 35, 36, 40, 42, 43, 44, 48, 38, 49 },
-	{ 15, 26, 40, 41, 42, 43, 44, 48, 50, 51, 52, 56, 0, 0 },
+	{ 15, 26, 40, 41, 42, 43, 44, 48, 50, 51, 52, 56, 46, 57 },
 };
 
 static const struct offset_places *find_places(uint8_t minor)

@@ -13,7 +13,7 @@ import reading
 PROGRAMS = Path(__file__).resolve().parent.parent / "programs"
 CHAINS, GENERATED = PROGRAMS / "chains.py", PROGRAMS / "generated.py"
 FAKE = pipeline.BUILD / "tests" / "pipeline" / "python-fake"
-KNOWN = "3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.13t", "3.14", "3.14t", "3.15"
+KNOWN = "3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.13t", "3.14", "3.14t", "3.15", "3.15t"
 OBJECTS = "3.8", "3.9", "3.10"  # whose frames are objects, without qualified names
 FROM_DEBIAN = {"3.9": "bullseye", "3.14": "sid", "3.15": "sid"}  # as Debian 12 and 13 have none
 FETCH_PROGRAM = Path(__file__).resolve().parent.parent / "fetch-program"

@@ -209,6 +209,8 @@ class EveryDay(pipeline.RecordingTest):
         for what in "sample CPU cycles", "sample at 4999 Hz":
             reason = told[told.index(what):].split("\n", 2)[1]
             self.assertNotIn("all processes", reason)
+        reason = told[told.index("record functions of scripts"):].split("\n", 2)[1]
+        self.assertIn("CAP_BPF", reason)
 
     def test_wrong_options(self):
         """One line in the name of the typed command, and the command to be recorded does not run."""

@@ -12,6 +12,7 @@ import unittest
 from pathlib import Path
 
 import pipeline
+import reading
 
 pipeline.mount_tracefs()
 
@@ -293,7 +294,9 @@ class Front(pipeline.RecordingTest):
                          (1, "stackpipe top: error: the live view needs a terminal\n"))
 
     def test_the_doctor_reports_what_works(self):
-        self.assertRegex(run("doctor").stdout, r"(?m)^yes +record programs that you start$")
+        said = run("doctor").stdout
+        self.assertRegex(said, r"(?m)^yes +record programs that you start$")
+        self.assertRegex(said, rf"(?m)^{'no' if reading.refusal() else 'yes'} +record functions of scripts \(Python, PHP\)$")
 
 
 @unittest.skipUnless(shutil.which("tmux"), "tmux is not installed")
