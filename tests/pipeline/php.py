@@ -9,6 +9,7 @@ import pipeline
 from interpreters import FETCH_PROGRAM, PROGRAMS
 
 CHAINS = PROGRAMS / "chains.php"
+FAKE = pipeline.BUILD / "tests" / "pipeline" / "php-fake"
 KNOWN = "8.1", "8.2", "8.3", "8.4"
 FROM_DEBIAN = {"8.2": "bookworm", "8.4": "trixie"}
 

@@ -12,26 +12,38 @@ SOURCE = php.CHAINS.read_text().splitlines()
 
 
 @pipeline.needs_root
-class Php(pipeline.RecordingTest):
+class PhpTest(pipeline.RecordingTest):
     def setUp(self):
         super().setUp()
         refusal = reading.refusal()
         if refusal:
             self.skipTest(refusal)
-        if not php.interpreters():
-            self.skipTest("no PHP could be fetched")
         self.stream = self.directory / "recorded.stream"
 
-    def record(self, interpreter, *arguments, options=("-e", "cpu-clock")):
+    def record_program(self, *command, options=("-e", "cpu-clock")):
         with self.stream.open("wb") as out:
-            self.run_well(self.source(*options, "--", *map(str, (*interpreter, php.CHAINS, *arguments))), stdout=out)
+            self.run_well(self.source(*options, "--", *map(str, command)), stdout=out)
+
+    def calls(self):
+        """The calls of scripts in each stack, and the outcomes of all samples."""
+        stream = self.run_on(self.stream, self.stage("live-unwinder"), self.stage("symbolizer"))
+        return ([[frame for frame in frames if frame.is_script] for frames in scripts.Stacks(stream).stacks],
+                self.stats("live-unwinder").get("script-frames", {}))
+
+
+class Php(PhpTest):
+    def setUp(self):
+        super().setUp()
+        if not php.interpreters():
+            self.skipTest("no PHP could be fetched")
+
+    def record(self, interpreter, *arguments, **options):
+        self.record_program(*interpreter, php.CHAINS, *arguments, **options)
 
     def chains(self):
-        """The calls of scripts in stacks that have f0, and the outcomes of all samples."""
-        stream = self.run_on(self.stream, self.stage("live-unwinder"), self.stage("symbolizer"))
-        found = [[frame for frame in frames if frame.is_script] for frames in scripts.Stacks(stream).stacks]
-        return ([frames for frames in found if any(frame.name == "f0" for frame in frames)],
-                self.stats("live-unwinder").get("script-frames", {}))
+        """Those in stacks that have f0."""
+        found, outcomes = self.calls()
+        return [frames for frames in found if any(frame.name == "f0" for frame in frames)], outcomes
 
     def check_lines(self, frames):
         """Those of callers, in the file that they are in."""
@@ -73,6 +85,24 @@ class Php(pipeline.RecordingTest):
             self.record(interpreter, 1, "fiber")
             for frames in self.chains()[0]:
                 self.assertTrue(is_true([frame.name for frame in frames]), frames)
+
+
+class Fake(PhpTest):
+    def test_a_list_that_an_activation_executes(self):
+        self.record_program(php.FAKE, "0.5", "good")
+        found = list(filter(None, self.calls()[0]))
+        self.assertGreater(len(found), 100)
+        for frames in found:
+            self.assertEqual([tuple(frame) for frame in frames], 10 * [(True, "inner", "fake.php", 12)])
+
+    def test_lists_that_no_interpreter_has(self):
+        for how in "two", "cycle", "long", "guard", "garbage", "type":
+            with self.subTest(how):
+                self.record_program(php.FAKE, "0.5", how)
+                found, outcomes = self.calls()
+                self.assertFalse(any(found))
+                self.assertGreater(sum(outcomes.values()), 50)
+                self.assertNotIn("whole", outcomes)
 
 
 if __name__ == "__main__":
