@@ -88,8 +88,9 @@ class DeepStacks(pipeline.RecordingTest):
         stream = self.record_deep(*MANY_FRAMES, "--stack-limit=0")
         text = self.run_on(stream, [pipeline.program("frame-dump")]).decode()
         self.assertNotRegex(text, r"(?m)^stack_part ")
-        self.assertEqual({names[1] for names, _ in self.folded(stream) if any(map(BOTTOM.search, names))},
-                         {"[stack-truncated]"})
+        ends = {names[1] for names, _ in self.folded(stream) if any(map(BOTTOM.search, names))}
+        # The kernel moves pages now and then, and one that is being moved cannot be copied.
+        self.assertEqual(ends - {"[stack-absent]"}, {"[stack-truncated]"})
 
     def test_a_stack_size_of_the_user_is_the_limit(self):
         text = self.run_on(self.record_deep(*MANY_FRAMES, "-s", "8192"), [pipeline.program("frame-dump")]).decode()
