@@ -58,6 +58,8 @@ static const struct field_name php_names[] = {
 	{ "frame.line", offsetof(struct runtime_fields, php.frame_line), false },
 	{ "function.size", offsetof(struct runtime_fields, php.function_size), false },
 	{ "function.line", offsetof(struct runtime_fields, php.function_line), false },
+	{ "function.name", offsetof(struct runtime_fields, php.function_name), false },
+	{ "function.class", offsetof(struct runtime_fields, php.function_class), false },
 	{ "text", offsetof(struct runtime_fields, php.text), false },
 	{ "text.length", offsetof(struct runtime_fields, php.text_length), false },
 	{ "resume.from", offsetof(struct runtime_fields, php.resume_from), true },
@@ -115,7 +117,8 @@ static bool complete_php(struct runtime_fields *fields)
 
 	return php->frame_function >= 0 && php->frame_previous >= 0 && php->frame_info >= 0 &&
 	       php->frame_line >= 0 && php->function_size >= 0 && php->function_line >= 0 &&
-	       php->text >= 0 && php->text_length >= 0 && php->resume_from >= 0 &&
+	       php->function_name >= 0 && php->function_class >= 0 && php->text >= 0 &&
+	       php->text_length >= 0 && php->resume_from >= 0 &&
 	       php->resume_from < php->resume_to && has_loop(&fields->loop);
 }
 

@@ -50,6 +50,7 @@ struct php_fields {
 	int64_t frame_function, frame_previous, frame_info;
 	int64_t frame_line; /* where a window has what is executed, with its line */
 	int64_t function_size, function_line;
+	int64_t function_name, function_class; /* pointers; 0: it has none */
 	int64_t text; /* behind the head of a string, which has its length at: */
 	int64_t text_length;
 	int64_t resume_from, resume_to; /* addresses of what resumes generators */

@@ -50,7 +50,7 @@ static void test_each_language_has_its_own(void **state)
 {
 	static const char php[] =
 		"frame.function=24 frame.previous=48 frame.info=40 frame.line=56 function.size=184 "
-		"function.line=176 text=24 text.length=16 loop.from=1 loop.to=9 resume.from=20 "
+		"function.line=176 function.name=8 function.class=16 text=24 text.length=16 loop.from=1 loop.to=9 resume.from=20 "
 		"resume.to=22";
 	struct runtime_table table = { 0 };
 

@@ -171,16 +171,17 @@ static void describe(const struct php_layout *layout, uint64_t bias,
 	bool is_split = loop->parts[1].to;
 	uint64_t resume_from = bias + resume->st_value;
 
-	snprintf(ret->layout, sizeof(ret->layout),
-		 "frame.function=%d frame.previous=%d frame.info=%d frame.line=%d "
-		 "function.size=%d function.line=%d text=%d text.length=%d loop.from=%" PRIu64
-		 " loop.to=%" PRIu64 " loop.other.from=%" PRIu64 " loop.other.to=%" PRIu64
-		 " resume.from=%" PRIu64 " resume.to=%" PRIu64,
-		 CALL_FUNCTION, CALL_PREVIOUS, CALL_INFO, CALL_WINDOW, function_size(layout),
-		 layout->line, STRING_TEXT, STRING_LENGTH * WORD, bias + loop->parts[0].from,
-		 bias + loop->parts[0].to, is_split ? bias + loop->parts[1].from : 0,
-		 is_split ? bias + loop->parts[1].to : 0, resume_from,
-		 resume_from + resume->st_size);
+	snprintf(
+		ret->layout, sizeof(ret->layout),
+		"frame.function=%d frame.previous=%d frame.info=%d frame.line=%d "
+		"function.size=%d function.line=%d function.name=%d function.class=%d text=%d text.length=%d loop.from=%" PRIu64
+		" loop.to=%" PRIu64 " loop.other.from=%" PRIu64 " loop.other.to=%" PRIu64
+		" resume.from=%" PRIu64 " resume.to=%" PRIu64,
+		CALL_FUNCTION, CALL_PREVIOUS, CALL_INFO, CALL_WINDOW, function_size(layout),
+		layout->line, FUNCTION_NAME, FUNCTION_SCOPE, STRING_TEXT, STRING_LENGTH * WORD,
+		bias + loop->parts[0].from, bias + loop->parts[0].to,
+		is_split ? bias + loop->parts[1].from : 0, is_split ? bias + loop->parts[1].to : 0,
+		resume_from, resume_from + resume->st_size);
 }
 
 enum runtime_state php_find(const struct loaded_image *image, struct runtime *ret)

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <stdio.h>
 #include <string.h>
 
 #include "symbolizer/script/php-function.h"
@@ -22,20 +21,38 @@ static void append(const struct php_fields *fields, const struct wire_blob *stri
 	memcpy(to + used, (const char *)string->data + fields->text, length < room ? length : room);
 }
 
-/* What a file has outside of functions has no name. */
-static void make_name(const struct php_fields *fields, const struct wire_blob *name,
-		      const struct wire_blob *class_name, char ret[SCRIPT_TEXT_MAX])
+static bool has_pointer(const struct wire_memory *record, int64_t at)
+{
+	return script_number((const char *)record->bytes.data + at, sizeof(uint64_t));
+}
+
+/*
+ * What a file has outside of functions has no name. A function whose name, or class, was not in
+ * memory gets none: it would be that of another one.
+ */
+static void make_name(const struct php_fields *fields, const struct wire_memory *record,
+		      const struct wire_blob *name, const struct wire_blob *class_name,
+		      char ret[SCRIPT_TEXT_MAX])
 {
 	static const char separator[] = "::";
+	bool has_class = has_pointer(record, fields->function_class);
 
-	if (!name->size) {
+	if (!has_pointer(record, fields->function_name)) {
 		strcpy(ret, "{main}");
 		return;
 	}
+	if (!name->size || (has_class && !class_name->size))
+		return;
 	append(fields, class_name, ret);
-	if (*ret && strlen(ret) + strlen(separator) < SCRIPT_TEXT_MAX)
+	if (has_class && strlen(ret) + strlen(separator) < SCRIPT_TEXT_MAX)
 		strcat(ret, separator);
 	append(fields, name, ret);
+}
+
+/* Whether what is recorded of a function itself holds `size` bytes at an offset. */
+static bool has_field(const struct php_fields *fields, int64_t at, size_t size)
+{
+	return at <= fields->function_size - (int64_t)size;
 }
 
 bool php_function_decode(const struct php_fields *fields, const struct wire_memory *record,
@@ -47,12 +64,14 @@ bool php_function_decode(const struct php_fields *fields, const struct wire_memo
 
 	*ret = (struct php_function){ 0 };
 	if (fields->function_size < 1 ||
-	    fields->function_line > fields->function_size - (int64_t)sizeof(uint32_t) ||
+	    !has_field(fields, fields->function_line, sizeof(uint32_t)) ||
+	    !has_field(fields, fields->function_name, sizeof(uint64_t)) ||
+	    !has_field(fields, fields->function_class, sizeof(uint64_t)) ||
 	    !script_pieces_begin(record, fields->function_size, &pieces) ||
 	    !script_pieces_next(&pieces, &name) || !script_pieces_next(&pieces, &file) ||
 	    !script_pieces_next(&pieces, &class_head) || !script_pieces_next(&pieces, &class_name))
 		return false;
-	make_name(fields, &name, &class_name, ret->text.name);
+	make_name(fields, record, &name, &class_name, ret->text.name);
 	if (*bytes == INTERNAL_FUNCTION)
 		return true;
 	append(fields, &file, ret->text.file);

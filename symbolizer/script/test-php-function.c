@@ -10,11 +10,22 @@
 
 #include "symbolizer/script/php-function.h"
 
-enum { SIZE = 184, LINE_AT = 176, HEAD = 24, LENGTH_AT = 16, INTERNAL = 1, USER = 2 };
+enum {
+	SIZE = 184,
+	LINE_AT = 176,
+	NAME_AT = 8,
+	CLASS_AT = 16,
+	HEAD = 24,
+	LENGTH_AT = 16,
+	INTERNAL = 1,
+	USER = 2
+};
 
 static const struct php_fields fields = {
 	.function_size = SIZE,
 	.function_line = LINE_AT,
+	.function_name = NAME_AT,
+	.function_class = CLASS_AT,
 	.text = HEAD,
 	.text_length = LENGTH_AT,
 };
@@ -29,6 +40,7 @@ static void begin(uint8_t type, uint32_t line)
 	memset(&made, 0, sizeof(made));
 	made.bytes[0] = type;
 	memcpy(made.bytes + LINE_AT, &line, sizeof(line));
+	made.bytes[NAME_AT] = 1; /* an address */
 	made.size = SIZE;
 }
 
@@ -59,6 +71,7 @@ static void put_class(const char *name)
 {
 	static const char head[64];
 
+	made.bytes[CLASS_AT] = 1;
 	put_piece(head, sizeof(head));
 	put_text(name);
 }
@@ -100,11 +113,28 @@ static void test_methods_and_functions(void **state)
 static void test_code_outside_of_functions(void **state)
 {
 	begin(USER, 1);
+	made.bytes[NAME_AT] = 0;
 	put_piece(NULL, 0);
 	put_text("a.php");
 	put_no_class();
 	assert_string_equal(decode().text.name, "{main}");
 	assert_string_equal(decode().text.file, "a.php");
+}
+
+static void test_what_was_not_in_memory_has_no_name(void **state)
+{
+	begin(USER, 1);
+	put_piece(NULL, 0);
+	put_text("a.php");
+	put_no_class();
+	assert_string_equal(decode().text.name, "");
+	assert_string_equal(decode().text.file, "a.php");
+	begin(USER, 1);
+	made.bytes[CLASS_AT] = 1;
+	put_text("find");
+	put_text("a.php");
+	put_no_class();
+	assert_string_equal(decode().text.name, "");
 }
 
 /* What lies where others have the name of a file is something else. */
@@ -156,6 +186,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_methods_and_functions),
 		cmocka_unit_test(test_code_outside_of_functions),
+		cmocka_unit_test(test_what_was_not_in_memory_has_no_name),
 		cmocka_unit_test(test_compiled_functions_have_no_file),
 		cmocka_unit_test(test_names_end),
 		cmocka_unit_test(test_damaged_records_are_refused),

@@ -19,8 +19,8 @@ FIELDS = {
                 "cframe.previous", "code.filename", "code.qualname", "code.linetable", "code.firstline", "code.bytes",
                 "code.size", "code.framesize", "code.stacksize", "code.nlocalsplus", "frame.size", "code.type", "text", "bytes",
                 "frame.index", "frame.unit", "frame.state", "frame.executing", "code.lines", "frame.copy", "object", "text.kind"),
-    "php": ("frame.function", "frame.previous", "frame.info", "frame.line", "function.size", "function.line", "text",
-            "text.length", "resume.from", "resume.to"),
+    "php": ("frame.function", "frame.previous", "frame.info", "frame.line", "function.size", "function.line", "function.name",
+            "function.class", "text", "text.length", "resume.from", "resume.to"),
 }
 CORPORA = {"cpython": "cpython-code", "php": "php-function"}
 ADDRESSES = "code.type", "resume.from", "resume.to"  # of no use to the targets
