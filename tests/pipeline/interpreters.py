@@ -30,12 +30,20 @@ def find(version):
     return None
 
 
-def fetch(version):
-    """A program that runs the version of another Debian, with its own libraries; None: it cannot be had."""
-    root = pipeline.BUILD / "tests" / f"debian-python{version}"
-    done = subprocess.run([FETCH_PROGRAM, root, FROM_DEBIAN[version], f"python{version}"], capture_output=True, text=True, check=False)
+def fetch_package(name, suite, package):
+    """The directory of a package of another Debian, with its own libraries; None: it cannot be had."""
+    root = pipeline.BUILD / "tests" / f"debian-{name}"
+    done = subprocess.run([FETCH_PROGRAM, root, suite, package], capture_output=True, text=True, check=False)
     if done.returncode:
-        print(f"CPython {version} could not be fetched: {done.stderr.strip()}", file=sys.stderr)
+        print(f"{name} could not be fetched: {done.stderr.strip()}", file=sys.stderr)
+        return None
+    return root
+
+
+def fetch(version):
+    """A program that runs the version of another Debian; None: it cannot be had."""
+    root = fetch_package(f"python{version}", FROM_DEBIAN[version], f"python{version}")
+    if not root:
         return None
     program = root / f"run-python{version}"
     text = f'#!/bin/sh\nPYTHONHOME="{root}/usr" exec "{root}/run" python{version} "$@"\n'

@@ -2,11 +2,9 @@
 """The PHPs that are here: those that are installed, or Debian's, each with its own libraries."""
 import functools
 import shutil
-import subprocess
-import sys
 
 import pipeline
-from interpreters import FETCH_PROGRAM, PROGRAMS
+from interpreters import PROGRAMS, fetch_package
 
 CHAINS = PROGRAMS / "chains.php"
 FAKE = pipeline.BUILD / "tests" / "pipeline" / "php-fake"
@@ -16,12 +14,8 @@ FROM_DEBIAN = {"8.2": "bookworm", "8.4": "trixie"}
 
 def fetch(version):
     """What runs a version; None: it cannot be had."""
-    root = pipeline.BUILD / "tests" / f"debian-php{version}"
-    done = subprocess.run([FETCH_PROGRAM, root, FROM_DEBIAN[version], f"php{version}-cli"], capture_output=True, text=True, check=False)
-    if done.returncode:
-        print(f"PHP {version} could not be fetched: {done.stderr.strip()}", file=sys.stderr)
-        return None
-    return [str(root / "run"), f"php{version}", "-n"]
+    root = fetch_package(f"php{version}", FROM_DEBIAN[version], f"php{version}-cli")
+    return [str(root / "run"), f"php{version}", "-n"] if root else None
 
 
 def find(version):
