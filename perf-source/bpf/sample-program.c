@@ -52,7 +52,7 @@ static int set_memory(struct sample_bpf *skeleton, const struct sample_settings 
 	r = set_for_cpus(skeleton->maps.readers, first ? first->maps.readers : NULL);
 	if (r < 0 || !skeleton->rodata->reads_walks)
 		return r;
-	return set_for_cpus(skeleton->maps.walk_memories, first ? first->maps.walk_memories : NULL);
+	return set_for_cpus(skeleton->maps.walk_works, first ? first->maps.walk_works : NULL);
 }
 
 int sample_program_load(struct sample_program *program, const struct sample_settings *settings)
@@ -84,7 +84,7 @@ int sample_program_set_output(const struct sample_program *program, uint32_t cpu
 {
 	if (cpu >= RING_SHARE_CPUS_MAX)
 		return -E2BIG;
-	return bpf_map__update_elem(program->skeleton->maps.sample_parts, &cpu, sizeof(cpu), &event,
+	return bpf_map__update_elem(program->skeleton->maps.parts, &cpu, sizeof(cpu), &event,
 				    sizeof(event), 0);
 }
 

@@ -42,13 +42,14 @@ struct followed_set followed SEC(".maps");
 struct context_places context_places SEC(".maps");
 struct walk_programs walk_programs SEC(".maps");
 struct walk_seen walk_seen SEC(".maps");
+struct walk_codes walk_codes SEC(".maps");
 
 /* An event of ours of each CPU. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
 	__type(key, uint32_t);
 	__type(value, int);
-} sample_parts SEC(".maps");
+} parts SEC(".maps");
 
 /* What changes from part to part. In a map, as the verifier follows values on the stack. */
 struct stack_state {
@@ -80,8 +81,10 @@ struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, uint32_t);
-	__type(value, struct walk_memory);
-} walk_memories SEC(".maps");
+	__type(value, struct walk_work);
+} walk_works SEC(".maps");
+
+#include "perf-source/bpf/walk-callbacks.h" /* needs the maps */
 
 static __always_inline bool has_comm(const volatile struct sample_term *term)
 {
@@ -134,16 +137,23 @@ static __always_inline bool is_followed(void)
 	return bpf_map_lookup_elem(&followed, &pid);
 }
 
-static __always_inline uint64_t user_stack_pointer(struct bpf_perf_event_data *context,
-						   struct task_struct *task)
+/* Registers of user space. */
+struct user_registers {
+	uint64_t sp, bp, ip;
+};
+
+static __always_inline struct user_registers user_registers(struct bpf_perf_event_data *context,
+							    struct task_struct *task)
 {
 	/* volatile: the verifier wants to see whose field is read, so nothing may be merged. */
 	const volatile bpf_user_pt_regs_t *interrupted = &context->regs;
-	uint64_t sp = interrupted->rsp;
+	const struct pt_regs___kernel *entered;
+	struct user_registers ret = { interrupted->rsp, interrupted->rbp, interrupted->rip };
 
 	if ((interrupted->cs & USER_MODE) == USER_MODE)
-		return sp;
-	return ((const struct pt_regs___kernel *)bpf_task_pt_regs(task))->sp;
+		return ret;
+	entered = (const struct pt_regs___kernel *)bpf_task_pt_regs(task);
+	return (struct user_registers){ entered->sp, entered->bp, entered->ip };
 }
 
 static long note_end(struct task_struct *task, struct vm_area_struct *area, void *ret)
@@ -195,7 +205,7 @@ static __always_inline long put_part(struct bpf_perf_event_data *context, struct
 	if (size > SAMPLE_PART_MAX)
 		return -E2BIG;
 	reader->part.size = size;
-	return bpf_perf_event_output(context, &sample_parts, BPF_F_CURRENT_CPU, &reader->part,
+	return bpf_perf_event_output(context, &parts, BPF_F_CURRENT_CPU, &reader->part,
 				     sizeof(reader->part) + size);
 }
 
@@ -347,22 +357,17 @@ static __always_inline bool put_context(struct bpf_perf_event_data *context,
 	return put_part(context, reader, size) != -ENOSPC;
 }
 
-static long read_element(uint32_t i, void *walk)
-{
-	return walk_read_element(walk, &walk_seen, &sample_parts);
-}
-
 /* False: a part is lost. */
 static __always_inline bool put_walk(struct bpf_perf_event_data *context, struct task_struct *task,
-				     struct reader *reader)
+				     struct reader *reader, const struct user_registers *registers)
 {
 	uint32_t pid = bpf_get_current_pid_tgid() >> PID_SHIFT, cpu = bpf_get_smp_processor_id();
 	struct walk walk = { .context = context, .bytes = reader->bytes, .pid = pid };
 	uint64_t begun;
 
 	walk.program = bpf_map_lookup_elem(&walk_programs, &pid);
-	walk.memory = bpf_map_lookup_elem(&walk_memories, &cpu);
-	if (!walk.program || !walk.memory || !walk_is_of(walk.program, task))
+	walk.work = bpf_map_lookup_elem(&walk_works, &cpu);
+	if (!walk.program || !walk.work || !walk_is_of(walk.program, task))
 		return true;
 	reader->part.kind = SAMPLE_PART_WALK;
 	reader->part.address = 0;
@@ -372,13 +377,15 @@ static __always_inline bool put_walk(struct bpf_perf_event_data *context, struct
 		return put_part(context, reader, 0) != -ENOSPC;
 	}
 	walk.thread = task->thread.fsbase;
-	walk_run(&walk, read_element, reader->part.sp,
+	walk.frame = registers->bp;
+	walk.instruction = registers->ip;
+	walk_run(&walk, walk_element, reader->part.sp,
 		 read_budget_room(&reader->budget, &share, cpu));
-	reader->budget.n_written += walk.memory->state.n_emitted;
+	reader->budget.n_written += walk.work->state.n_emitted;
 	read_budget_take_time(&reader->budget, begun);
 	walk_count_left(&walk, &share);
-	return !walk.memory->state.is_lost &&
-	       put_part(context, reader, walk.memory->state.used) != -ENOSPC;
+	return !walk.work->state.is_lost &&
+	       put_part(context, reader, walk.work->state.used) != -ENOSPC;
 }
 
 /* False: a part of the sample is lost, and the sample with it. */
@@ -387,13 +394,15 @@ static __always_inline bool read_memory(struct bpf_perf_event_data *context)
 	struct task_struct *task = bpf_get_current_task_btf();
 	uint32_t cpu = bpf_get_smp_processor_id();
 	struct reader *reader = bpf_map_lookup_elem(&readers, &cpu);
+	struct user_registers registers;
 
 	if (!task->mm || !reader) /* a kernel thread */
 		return true;
-	reader->part.sp = user_stack_pointer(context, task);
+	registers = user_registers(context, task);
+	reader->part.sp = registers.sp;
 	if (reads_contexts && !put_context(context, task, reader))
 		return false;
-	if (reads_walks && !put_walk(context, task, reader))
+	if (reads_walks && !put_walk(context, task, reader, &registers))
 		return false;
 	return !stack_size || read_stack(context, task, reader);
 }

@@ -30,7 +30,7 @@ static int set_memory(struct switch_bpf *skeleton)
 	if (!skeleton->rodata->reads_walks)
 		return 0;
 	r = n_cpus < 0 ? n_cpus : bpf_map__set_max_entries(skeleton->maps.emitted_walks, n_cpus);
-	return r < 0 ? r : bpf_map__set_max_entries(skeleton->maps.walk_memories, n_cpus);
+	return r < 0 ? r : bpf_map__set_max_entries(skeleton->maps.walk_works, n_cpus);
 }
 
 int switch_program_init(struct switch_program *program,

@@ -25,6 +25,7 @@ const volatile bool reads_contexts, reads_walks;
 struct context_places context_places SEC(".maps");
 struct walk_programs walk_programs SEC(".maps");
 struct walk_seen walk_seen SEC(".maps");
+struct walk_codes walk_codes SEC(".maps");
 struct ring_share share;
 
 struct {
@@ -131,13 +132,10 @@ struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, uint32_t);
-	__type(value, struct walk_memory);
-} walk_memories SEC(".maps");
+	__type(value, struct walk_work);
+} walk_works SEC(".maps");
 
-static long read_element(uint32_t i, void *walk)
-{
-	return walk_read_element(walk, &walk_seen, &parts);
-}
+#include "perf-source/bpf/walk-callbacks.h" /* needs the maps */
 
 static __always_inline void put_walk(void *ctx, struct emitted_walk *emitted, uint64_t size)
 {
@@ -153,9 +151,9 @@ static __always_inline void put_walk(void *ctx, struct emitted_walk *emitted, ui
 static __always_inline void run_walk(void *ctx, struct walk *walk, struct emitted_walk *emitted,
 				     uint64_t begun)
 {
-	struct walk_state *state = &walk->memory->state;
+	struct walk_state *state = &walk->work->state;
 
-	walk_run(walk, read_element, emitted->part.sp,
+	walk_run(walk, walk_element, emitted->part.sp,
 		 read_budget_room(&emitted->budget, &share, bpf_get_smp_processor_id()));
 	emitted->budget.n_written += state->n_emitted;
 	read_budget_take_time(&emitted->budget, begun);
@@ -169,17 +167,20 @@ static __always_inline void emit_walk(void *ctx, struct task_struct *task)
 {
 	uint32_t pid = task->tgid, cpu = bpf_get_smp_processor_id();
 	struct emitted_walk *emitted = bpf_map_lookup_elem(&emitted_walks, &cpu);
+	const struct pt_regs___kernel *registers = (const void *)bpf_task_pt_regs(task);
 	struct walk walk = { .context = ctx, .pid = pid };
 	uint64_t begun;
 
 	walk.program = bpf_map_lookup_elem(&walk_programs, &pid);
-	walk.memory = bpf_map_lookup_elem(&walk_memories, &cpu);
-	if (!emitted || !walk.program || !walk.memory || !walk_is_of(walk.program, task))
+	walk.work = bpf_map_lookup_elem(&walk_works, &cpu);
+	if (!emitted || !walk.program || !walk.work || !walk_is_of(walk.program, task))
 		return;
 	walk.bytes = emitted->bytes;
 	walk.thread = task->thread.fsbase;
+	walk.frame = registers->bp;
+	walk.instruction = registers->ip;
 	emitted->part = (struct sample_part){
-		.sp = ((const struct pt_regs___kernel *)bpf_task_pt_regs(task))->sp,
+		.sp = registers->sp,
 		.kind = SAMPLE_PART_WALK,
 	};
 	if (read_budget_has_time(&emitted->budget, &begun)) {

@@ -35,9 +35,9 @@ static void test_texts_of_texts_and_words_are_valid(void **state)
 	struct walk_program program = valid_program();
 
 	program.word = (struct walk_word){ .n_loads = 2, .pointer = 64, .index = 68 };
-	program.object.texts[1] = (struct walk_text){ .pointer = 56, .size = 64, .is_of_last = 1 };
+	program.object.texts[1] = (struct walk_text){ .pointer = 56, .size = 64, .of = 1 };
 	assert_true(walk_program_is_valid(&program));
-	program.object.texts[1].pointer = 57;
+	program.object.texts[1].of = 2;
 	assert_false(walk_program_is_valid(&program));
 }
 
@@ -62,7 +62,7 @@ static void test_what_exceeds_a_limit_is_not(void **state)
 	IS_REFUSED(program.object.pointer = 65);
 	IS_REFUSED(program.object.texts[0].pointer = 193);
 	IS_REFUSED(program.object.texts[2].size = WALK_TEXT_MAX + 1);
-	IS_REFUSED(program.object.texts[0].is_of_last = 1);
+	IS_REFUSED(program.object.texts[0].of = 1);
 	IS_REFUSED(program.word = ((struct walk_word){ .n_loads = WALK_WORD_LOADS_MAX + 1 }));
 	IS_REFUSED(program.word = ((struct walk_word){ .n_loads = 1, .pointer = 65 }));
 	IS_REFUSED(program.word = ((struct walk_word){ .n_loads = 1, .index = 69 }));

@@ -18,6 +18,11 @@ static bool is_list_valid(const struct walk_list *list)
 	for (size_t i = 0; i < WALK_ROOTS_MAX; i++)
 		if (!is_root_valid(&list->roots[i]))
 			return false;
+	if (!is_root_valid(&list->instruction))
+		return false;
+	if (list->marks[0] && (!has_pointer(list->mark, list->window) ||
+			       !has_pointer(list->marked_next, list->window)))
+		return false;
 	return !list->window || (list->window <= WALK_WINDOW_MAX && list->window % 8 == 0 &&
 				 has_pointer(list->next, list->window) && list->limit &&
 				 list->limit <= WALK_ELEMENTS_MAX);
@@ -30,26 +35,21 @@ static bool is_word_valid(const struct walk_word *word, uint16_t window)
 		word->index + sizeof(uint32_t) <= window);
 }
 
+/* What texts hold of theirs may be anywhere in the process. */
 static bool is_text_valid(const struct walk_object *object, size_t i)
 {
 	const struct walk_text *text = &object->texts[i];
-	uint16_t size = text->is_of_last ? WALK_HEAD_MAX : object->size;
 
-	return !text->size || (text->size <= WALK_TEXT_MAX && text->skip <= WALK_HEAD_MAX &&
-			       text->length < WALK_HEAD_MAX / 8 && text->hash < WALK_HEAD_MAX / 8 &&
-			       text->unit < WALK_HEAD_MAX / 8 && text->more <= WALK_MORE_MAX &&
-			       has_pointer(text->pointer, size) && (i || !text->is_of_last));
+	return !text->size ||
+	       (text->size <= WALK_TEXT_MAX && text->skip <= WALK_HEAD_MAX &&
+		text->length < WALK_FIELDS_MAX && text->hash < WALK_FIELDS_MAX &&
+		text->unit < WALK_FIELDS_MAX && text->more <= WALK_MORE_MAX && text->of <= i &&
+		(text->of || has_pointer(text->pointer, object->size)));
 }
 
-bool walk_program_is_valid(const struct walk_program *program)
+/* Whether an object and all that it leads to can be read, if there is one. */
+static bool is_object_valid(const struct walk_object *object, uint16_t window)
 {
-	const struct walk_object *object = &program->object;
-
-	for (size_t i = 0; i < WALK_LISTS_MAX; i++)
-		if (!is_list_valid(&program->lists[i]))
-			return false;
-	if (!program->lists[0].window || !is_word_valid(&program->word, program->lists[0].window))
-		return false;
 	if (!object->size)
 		return true;
 	for (size_t i = 0; i < WALK_TEXTS_MAX; i++)
@@ -62,5 +62,25 @@ bool walk_program_is_valid(const struct walk_program *program)
 	     object->unique + sizeof(uint32_t) > object->part_size))
 		return false;
 	return object->size <= WALK_OBJECT_MAX && object->size % 8 == 0 &&
-	       has_pointer(object->pointer, program->lists[0].window);
+	       has_pointer(object->pointer, window) &&
+	       (!object->bit || has_pointer(object->bit_at, window));
+}
+
+static bool is_code_valid(const struct walk_code *code, uint16_t window)
+{
+	return !code->steps ||
+	       (code->steps <= WALK_STEPS_MAX && code->step && code->object.size &&
+		has_pointer(code->instruction, window) && is_object_valid(&code->object, window) &&
+		code->members_of <= WALK_TEXTS_MAX && code->count_of <= WALK_TEXTS_MAX);
+}
+
+bool walk_program_is_valid(const struct walk_program *program)
+{
+	uint16_t window = program->lists[0].window;
+
+	for (size_t i = 0; i < WALK_LISTS_MAX; i++)
+		if (!is_list_valid(&program->lists[i]))
+			return false;
+	return window && is_word_valid(&program->word, window) &&
+	       is_object_valid(&program->object, window) && is_code_valid(&program->code, window);
 }

@@ -12,18 +12,23 @@
 
 enum {
 	WALK_PROGRAMS_MAX = 4096, /* processes at one time */
-	WALK_ROOTS_MAX = 2,
+	WALK_ROOTS_MAX = 3,
 	WALK_LOADS_MAX = 4,
 	WALK_LISTS_MAX = 2,
+	WALK_MARKS_MAX = 2,
 	WALK_WORD_LOADS_MAX = 2,
 	WALK_WORD_SIZE = 8,
+	WALK_CODE_SIZE = 24,
 	WALK_ELEMENTS_MAX = 512,
 	WALK_WINDOW_MAX = 128, /* bytes of an element */
 	WALK_OBJECT_MAX = 256, /* bytes of an object, */
-	WALK_TEXTS_MAX = 4,
-	WALK_TEXT_MAX = 1536, /* and of what one of its pointers leads to, */
-	WALK_HEAD_MAX = 64,   /* of which that many are in front of what is text, */
-	WALK_MORE_MAX = 24,   /* or that many more */
+	WALK_TEXTS_MAX = 11,
+	WALK_TEXT_MAX = 4096, /* and of what one of its pointers leads to, */
+	WALK_HEAD_MAX = 80,   /* of which that many are in front of what is text, */
+	WALK_FIELDS_MAX = 8,  /* the first words of it have numbers, */
+	WALK_MORE_MAX = 24,   /* or that many more bytes of it are there */
+	WALK_MEMBERS_MAX = 64,
+	WALK_STEPS_MAX = 1024,
 };
 
 enum walk_base {
@@ -32,6 +37,7 @@ enum walk_base {
 	/* A key of glibc's pthread_setspecific(3): `start` is where the process has its number. */
 	WALK_BASE_THREAD_KEY,
 	WALK_BASE_THREAD, /* `start` is a distance from the thread pointer */
+	WALK_BASE_FRAME,  /* the frame pointer, where user space was interrupted */
 	WALK_BASES_MAX,
 };
 
@@ -48,10 +54,16 @@ struct walk_root {
 
 struct walk_list {
 	struct walk_root roots[WALK_ROOTS_MAX]; /* the first that leads to an element counts */
+	struct walk_root instruction;		/* what that of the second one executes */
 	uint16_t window;			/* bytes; 0: there is no such list */
 	uint16_t next;				/* where a window has the next element's address */
 	uint16_t limit;				/* of elements */
-	uint16_t reserved;
+	uint16_t before;			/* bytes of a window in front of its address */
+	/* Elements whose word at `mark` is one of `marks` have the next one's address elsewhere. */
+	uint64_t marks[WALK_MARKS_MAX]; /* 0: none */
+	uint16_t mark, marked_next;
+	uint8_t rises; /* addresses rise, as on a stack: the list ends where they do not */
+	uint8_t reserved[3];
 };
 
 /* A word to which each element of the first list leads; it is put behind its window. */
@@ -77,16 +89,21 @@ struct walk_text {
 	uint8_t unit_shift; /* above so many others; */
 	uint8_t plain;	    /* a bit of this word: if it is not set, */
 	uint8_t more;	    /* the head has so many bytes more */
-	uint8_t is_of_last; /* the text before has its address, and not the object */
-	uint8_t reserved;
+	uint8_t of;	    /* which text has its address, from 1 on; 0: the object */
+	/*
+	 * If the text before has its address, so much further for each that the upper half of a
+	 * word of its head counts, up to a limit. 0: no further.
+	 */
+	uint8_t count, count_scale, count_max;
+	uint8_t reserved[4];
 };
 
 /* Of the elements of the first list. By what never changes of it, an object has an identity. */
 struct walk_object {
-	uint64_t pointer_mask;
-	uint32_t words;	  /* those of the object that never change, a bit each */
-	uint16_t pointer; /* where a window has its address */
-	uint16_t size;	  /* bytes; 0: there is none */
+	uint64_t pointer_mask; /* of all pointers to it, and of it */
+	uint32_t words;	       /* those of the object that never change, a bit each */
+	uint16_t pointer;      /* where a window has its address */
+	uint16_t size;	       /* bytes; 0: there is none */
 	/*
 	 * A part of it with a number of 4 bytes that no other object ever has. The part is the
 	 * identity, unless the number is 0: then all words and texts are.
@@ -96,13 +113,46 @@ struct walk_object {
 	uint16_t unique;    /* where the number is in the part */
 	uint16_t type_at;   /* where it has its type; another one's has no identity */
 	uint64_t type;	    /* 0: all count */
+	/*
+	 * Where what `pointer` leads to has the object's address, which takes the place of the
+	 * pointer in the window; 0: it is the object itself.
+	 */
+	uint16_t load;
+	uint16_t bit_at; /* elements have one whose windows have a bit of this word set; */
+	uint32_t bit;	 /* 0: all have */
 	struct walk_text texts[WALK_TEXTS_MAX];
+};
+
+/*
+ * Code that a compiler has made of an element. Where it is executed lies in the window of the
+ * element before, as the address to which that returns. The code is found by steps back from there,
+ * up to a head in front of it, which has the address of the object that describes the code. What is
+ * executed, and the address and the identity of that object are put behind the window.
+ */
+struct walk_code {
+	uint64_t outside_from, outside_to; /* addresses where no such code is */
+	uint16_t instruction;		   /* where a window has the address */
+	uint16_t step;			   /* bytes: code begins at multiples */
+	uint16_t steps;			   /* limit; 0: there is no such code */
+	uint16_t head;	/* bytes in front of code, where the address of the object is */
+	uint16_t start; /* where the object has the address of the code, */
+	uint16_t size;	/* and, in 4 bytes, its size */
+	/* Objects as those of elements, to which one of its texts leads; their identities are put
+	 * behind the last text, as another one. */
+	uint16_t members; /* where it has the first one's address; 0: there are none */
+	uint16_t count;	  /* where text `count_of` has their number in the upper half of a word */
+	uint8_t members_of, count_of; /* texts, from 1 on */
+	uint16_t kind;	      /* where the object has, in four bits, what kind of code it is: */
+	uint16_t has_members; /* a bit for each kind whose objects have members */
+	uint8_t reserved[2];
+	struct walk_object object; /* `pointer` and `load` do not count */
 };
 
 struct walk_program {
 	struct walk_list lists[WALK_LISTS_MAX];
 	struct walk_word word;
 	struct walk_object object;
+	struct walk_code code;
 	uint64_t incarnation; /* another one for each process that has had the PID */
 	/* The kernel's address of the memory that it was made for, once it has run; 0: not yet. */
 	uint64_t memory;

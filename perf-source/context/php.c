@@ -160,7 +160,7 @@ static struct walk_program make_walk(const struct php_layout *layout, uint64_t g
 		},
 	};
 
-	walk.object.texts[3].is_of_last = true;
+	walk.object.texts[3].of = 3;
 	return walk;
 }
 

@@ -137,7 +137,7 @@ static size_t read_object(const struct walk_reader *reader, uint64_t address, ch
 			  uint64_t *ret_identity)
 {
 	const struct walk_object *object = &reader->runtime.walk.object;
-	size_t used = object->size, last = 0;
+	size_t used = object->size, offsets[WALK_TEXTS_MAX + 1] = { 0 };
 
 	*ret_identity = 0;
 	if (!address || !read_memory(reader, address, bytes, object->size))
@@ -147,7 +147,7 @@ static size_t read_object(const struct walk_reader *reader, uint64_t address, ch
 		if (object->words >> i & 1)
 			*ret_identity = hash(*ret_identity, bytes + i * 8, 8);
 	for (size_t i = 0; i < WALK_TEXTS_MAX && object->texts[i].size; i++) {
-		const char *from = bytes + (object->texts[i].is_of_last ? last : 0);
+		const char *from = bytes + offsets[object->texts[i].of];
 		uint64_t at, n;
 
 		memcpy(&at, from + object->texts[i].pointer, sizeof(at));
@@ -158,7 +158,7 @@ static size_t read_object(const struct walk_reader *reader, uint64_t address, ch
 			*ret_identity = hash(
 				*ret_identity, bytes + used + 8 + object->texts[i].skip,
 				n - object->texts[i].skip < 24 ? n - object->texts[i].skip : 24);
-		last = used + 8;
+		offsets[i + 1] = used + 8;
 		used += 8 + ((n + 7) & ~7UL);
 	}
 	*ret_identity |= 1;
@@ -168,7 +168,7 @@ static size_t read_object(const struct walk_reader *reader, uint64_t address, ch
 static int put_object(struct walk_reader *reader, struct stage *stage,
 		      const struct wire_sample *sample, uint64_t address, uint64_t *ret_identity)
 {
-	char bytes[WIRE_MEMORY_MAX + WALK_TEXT_MAX];
+	char bytes[WALK_OBJECT_MAX + WALK_TEXTS_MAX * (8 + WALK_TEXT_MAX)];
 	struct wire_memory out = { .process = sample->process,
 				   .time = sample->time,
 				   .address = address };

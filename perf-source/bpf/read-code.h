@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Finds the code that an element of a walk executes (struct walk_code), and reads the object that
+ * describes it, with its members.
+ */
+#pragma once
+
+#include "perf-source/bpf/read-object.h"
+
+enum {
+	WALK_KINDS = 15,
+	WALK_STEPS_ALL = 4096, /* of all searches of a sample, each of a read */
+	WALK_MADE = 64,	       /* bytes of code, after which it has a frame until it ends */
+};
+
+/* The object that describes code which begins at an address; 0: none does. */
+static __always_inline uint64_t walk_code_at(const struct walk_code *code, uint64_t start)
+{
+	uint64_t at = walk_read_pointer(start - code->head);
+
+	if (!at || at >> WALK_USER_BITS)
+		return 0;
+	at &= code->object.pointer_mask;
+	return walk_read_pointer(at + code->start) == start ? at : 0;
+}
+
+/* A step of a search for the begin of code. 1: it is over. */
+static __always_inline long walk_step_back(struct walk *walk)
+{
+	const struct walk_code *code = &walk->program->code;
+	struct walk_search *search = &walk->work->search;
+
+	search->object = walk_code_at(code, search->at);
+	if (search->object)
+		return 1;
+	search->at -= code->step;
+	return 0;
+}
+
+/* What is known of a block without code: an odd number, which counts how often it was asked for. */
+static __always_inline uint64_t walk_no_code(uint64_t instruction)
+{
+	return instruction >> WALK_BLOCK << 16 | 1;
+}
+
+/*
+ * Whether it is known that an instruction is in no code. That may change, so it is searched for
+ * again, ever less often: at each power of two.
+ */
+static __always_inline bool walk_is_in_none(uint64_t *known, uint64_t instruction)
+{
+	uint64_t n;
+
+	if (*known >> 16 != instruction >> WALK_BLOCK || !(*known & 1))
+		return false;
+	*known += 2;
+	n = *known >> 1 & (UINT16_MAX >> 1);
+	return n & (n - 1);
+}
+
+/* Whether the object in `memory` is of code that begins at an address, and has an instruction. */
+static __always_inline bool walk_describes(const struct walk_code *code,
+					   const struct walk_memory *memory, uint64_t begin,
+					   uint64_t instruction)
+{
+	uint64_t start = code->start, size = code->size;
+
+	barrier_var(start);
+	barrier_var(size);
+	return start <= WALK_OBJECT_MAX - 8 && size <= WALK_OBJECT_MAX - 4 &&
+	       *(const uint64_t *)(memory->bytes + start) == begin &&
+	       instruction - 1 - begin < *(const uint32_t *)(memory->bytes + size);
+}
+
+/*
+ * Reads the object that describes the code that was found, if that has the instruction. Returns
+ * its identity; 0: it does not.
+ */
+static __always_inline uint64_t walk_identify_code(struct walk *walk)
+{
+	const struct walk_code *code = &walk->program->code;
+	const struct walk_search *search = &walk->work->search;
+	struct walk_memory *memory = &walk->work->of_code;
+	uint64_t identity =
+		search->object ? walk_find_identity(&code->object, memory, search->object) : 0;
+
+	return identity && walk_describes(code, memory, search->at, search->instruction) ? identity
+											 : 0;
+}
+
+/* Finds the code that has an instruction. Returns the identity of its object; 0: it has none. */
+static __always_inline uint64_t walk_find_code(struct walk *walk,
+					       long (*step)(uint32_t i, void *walk), void *codes)
+{
+	const struct walk_code *code = &walk->program->code;
+	struct walk_state *state = &walk->work->state;
+	struct walk_search *search = &walk->work->search;
+	uint64_t instruction = state->instruction, identity;
+	uint32_t key = walk_mix(walk->pid, instruction >> WALK_BLOCK) >> 32 & (WALK_CODES - 1);
+	uint64_t *known = bpf_map_lookup_elem(codes, &key);
+
+	if (!code->step || !known || walk_is_in_none(known, instruction))
+		return 0;
+	search->at = *known;
+	if (search->at <= instruction && instruction - search->at < code->steps * code->step)
+		search->object =
+			walk_read_pointer(search->at - code->head) & code->object.pointer_mask;
+	identity = walk_identify_code(walk);
+	if (identity)
+		return identity;
+	if (state->n_steps >= WALK_STEPS_ALL)
+		return 0;
+	search->object = 0;
+	search->at = instruction - instruction % code->step;
+	state->n_steps += bpf_loop(code->steps, step, walk, 0);
+	identity = walk_identify_code(walk);
+	if (identity)
+		*known = search->at;
+	else if (*known >> 16 != instruction >> WALK_BLOCK)
+		*known = walk_no_code(instruction);
+	return identity;
+}
+
+/* Reads the next member of a code's object. 1: there are no more. */
+static __always_inline long walk_read_member(struct walk *walk, const struct walk_maps *maps)
+{
+	const struct walk_code *code = &walk->program->code;
+	uint64_t n = walk->work->members[0], of = code->members_of, at;
+
+	barrier_var(n);
+	barrier_var(of);
+	if (n >= WALK_MEMBERS_MAX || of > WALK_TEXTS_MAX)
+		return 1;
+	at = walk_read_pointer(walk->work->of_code.at[of] + code->members + n * 8) &
+	     code->object.pointer_mask;
+	walk->work->members[1 + n] = walk_read_object(walk, maps, at);
+	walk->work->members[0] = n + 1;
+	return 0;
+}
+
+static __always_inline bool walk_has_members(const struct walk_code *code,
+					     const struct walk_memory *memory)
+{
+	uint64_t at = code->kind;
+
+	barrier_var(at);
+	return at < WALK_OBJECT_MAX &&
+	       code->has_members >> (*(const uint8_t *)(memory->bytes + at) & WALK_KINDS) & 1;
+}
+
+/* How many members a code's object has, whose texts have been read. */
+static __always_inline uint32_t walk_count_members(struct walk *walk)
+{
+	const struct walk_code *code = &walk->program->code;
+	uint64_t of = code->count_of, at;
+	uint32_t n = 0;
+
+	barrier_var(of);
+	at = of > WALK_TEXTS_MAX ? 0 : walk->work->of_code.at[of];
+	if (!at || !walk_has_members(code, &walk->work->of_code) ||
+	    bpf_probe_read_user(&n, sizeof(n), (const void *)(at + code->count + 4)))
+		return 0;
+	return n < WALK_MEMBERS_MAX ? n : WALK_MEMBERS_MAX;
+}
+
+/* Puts the identities of members behind an object of `used` bytes, as another text. */
+static __always_inline uint64_t walk_put_members(struct walk_work *work, uint64_t used)
+{
+	barrier_var(used);
+	if (used > WALK_MEMORY_MAX - sizeof(work->members))
+		return used;
+	for (uint32_t i = 1; i <= WALK_MEMBERS_MAX; i++)
+		*(uint64_t *)(work->of_code.bytes + used + i * 8) = work->members[i];
+	*(uint64_t *)(work->of_code.bytes + used) = work->members[0] * 8;
+	return used + 8 + work->members[0] * 8;
+}
+
+/*
+ * Emits an object of code, which is new: once all of its members are. The identities of members
+ * come last, as those are found again by them.
+ */
+static __always_inline long walk_emit_code(struct walk *walk, const struct walk_maps *maps,
+					   long (*read)(uint32_t i, void *walk), uint64_t address,
+					   uint64_t identity)
+{
+	struct walk_work *work = walk->work;
+	uint64_t used = walk_read_all(&walk->program->code.object, &work->of_code, address),
+		 n_left = work->state.n_left;
+
+	work->members[0] = 0;
+	bpf_loop(walk_count_members(walk), read, walk, 0);
+	if (work->state.is_lost || work->state.n_left != n_left || !walk_has_room(&work->state))
+		return -EAGAIN;
+	return walk_emit(walk, &work->of_code, maps->parts, address, identity,
+			 walk_put_members(work, used));
+}
+
+/* Puts the address and the identity of an element's code behind what it executes, `to`. */
+static __always_inline void walk_put_code(struct walk *walk, const struct walk_maps *maps,
+					  long (*step)(uint32_t i, void *walk),
+					  long (*read)(uint32_t i, void *walk), uint64_t *to)
+{
+	const struct walk_code *code = &walk->program->code;
+	uint64_t instruction = walk->work->state.instruction, identity;
+	struct walk_search *search = &walk->work->search;
+	struct walk_place place;
+
+	if (!instruction || (instruction >= code->outside_from && instruction < code->outside_to))
+		return;
+	*search = (struct walk_search){ .instruction = instruction };
+	identity = walk_find_code(walk, step, maps->codes);
+	if (!identity)
+		return;
+	if (instruction - search->at >= WALK_MADE)
+		walk->work->state.other = 0;
+	to[1] = search->object;
+	to[2] = identity;
+	place = walk_find_place(walk, maps->seen, search->object, identity);
+	if (place.set && !walk_is_in(place.set, place.item))
+		walk_note(&walk->work->state, place,
+			  walk_emit_code(walk, maps, read, search->object, identity));
+}

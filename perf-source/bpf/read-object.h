@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Reads objects of walk programs (walk-program.h) in the moment of a sample, and emits those that
+ * are new. The kernel verifies functions that are not static by themselves, once; in place, their
+ * branches multiply with those around them, and are too many.
+ */
+#pragma once
+
+#include "perf-source/bpf/kernel-types.h"
+
+#include "common/base/hash.h"
+#include "common/stream/script-walk.h"
+#include "common/wire/wire.h"
+#include "perf-source/bpf/read-budget.h"
+#include "perf-source/bpf/sample-part.h"
+#include "perf-source/bpf/walk-program.h"
+
+enum {
+	WALK_PAGE = 4096,
+	WALK_SEEN_SETS = 1 << 15, /* of objects of all processes that are known to be emitted, */
+	WALK_SEEN_WAYS = 4,	  /* so many each */
+	WALK_NEW_MAX = 64,	  /* objects that one sample emits; others wait for the next one */
+	/* Of a text's head, of the text behind it, and of the end of a longer one, for identities.
+	 */
+	WALK_HEAD_WORDS = WALK_HEAD_MAX / 8,
+	WALK_NEAR_WORDS = 14, /* of a text that is read with its head */
+	WALK_TEXT_WORDS = 32,
+	WALK_END_WORDS = 8,
+	WALK_TCB_SELF = 0x10, /* tcbhead_t begins with the thread pointer, and has it here again */
+	/* Where glibc keeps a thread's first keys: of each a sequence number and the value. */
+	WALK_KEYS = 0x310,
+	WALK_KEYS_MAX = 32,
+	WALK_KEY_SIZE = 16,
+	WALK_KEY_VALUE = 8,
+	WALK_MEMORY_MAX = WIRE_MEMORY_MAX,
+	WALK_CODES = 1 << 14, /* places of code that are remembered, */
+	WALK_BLOCK = 6,	      /* each for so many bits of an address */
+	WALK_USER_BITS = 47,  /* that addresses of user space have */
+	WALK_NOWHERE = UINT16_MAX,
+};
+
+/* By PID. context.bpf.c removes processes that end or execute another program. */
+struct walk_programs {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, WALK_PROGRAMS_MAX);
+	__type(key, uint32_t);
+	__type(value, struct walk_program);
+};
+
+/*
+ * The objects that were emitted, each as a hash of its process, its address and its identity, in
+ * the set where it belongs by the first two. An object that takes the place of another one has that
+ * emitted again. A word is written at once and no lock is taken, so programs may interrupt each
+ * other anywhere.
+ */
+struct walk_seen_set {
+	uint64_t items[WALK_SEEN_WAYS]; /* 0: free */
+};
+
+struct walk_seen {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, WALK_SEEN_SETS);
+	__type(key, uint32_t);
+	__type(value, struct walk_seen_set);
+};
+
+/*
+ * Where code begins that lies at an address, by a hash of it and the process. It is looked at
+ * whether it still does.
+ */
+struct walk_codes {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, WALK_CODES);
+	__type(key, uint32_t);
+	__type(value, uint64_t);
+};
+
+/* What changes from element to element. In a map, as the verifier follows values on the stack. */
+struct walk_state {
+	uint64_t address;	   /* of the next element, */
+	uint64_t instruction;	   /* and what it executes; 0: not known */
+	uint64_t other;		   /* what the first one may execute instead; 0: nothing */
+	uint64_t object, identity; /* of the element before, */
+	uint64_t is_again;	   /* which is read once more */
+	uint64_t n_steps;	   /* of all searches for code */
+	uint64_t used;		   /* bytes of the part that the walk becomes */
+	uint64_t room;		   /* bytes of records of objects that may be emitted */
+	uint64_t n_emitted;
+	uint64_t n_left; /* objects that are new, but that it was not allowed to emit */
+	uint32_t n;	 /* elements of the list */
+	uint32_t end;
+	uint32_t n_new;
+	uint32_t is_lost; /* an object had no room in the ring */
+	uint32_t window;  /* bytes of an element, with the word behind them */
+	uint32_t reserved;
+};
+
+/* An object and its texts: of each its size (8 bytes), and its bytes up to a multiple of 8. */
+struct walk_memory {
+	struct sample_part part;
+	uint64_t identity;
+	char bytes[WALK_MEMORY_MAX + WALK_TEXT_MAX];
+	uint64_t head[WALK_HEAD_WORDS + WALK_MORE_MAX / 8 + WALK_NEAR_WORDS + 1],
+		text[WALK_TEXT_WORDS + 1];
+	uint64_t at[WALK_TEXTS_MAX + 1]; /* addresses: of the object, and of each text; 0: none */
+};
+
+/* A search for the code that an element executes. */
+struct walk_search {
+	uint64_t instruction;
+	uint64_t at;	 /* where code may begin */
+	uint64_t object; /* of the code that does; 0: not found yet */
+};
+
+/* An element's object, and the one of its code, while objects like the first are its members. */
+struct walk_work {
+	struct walk_state state;
+	struct walk_search search;
+	struct walk_memory memory, of_code;
+	uint64_t members[1 + WALK_MEMBERS_MAX]; /* their number, and identities */
+};
+
+struct walk {
+	void *context; /* of the BPF program */
+	struct walk_program *program;
+	const struct walk_list *list; /* the current one */
+	char *bytes;		      /* of the part that the walk becomes */
+	struct walk_work *work;
+	uint64_t thread;	     /* the thread pointer */
+	uint64_t frame, instruction; /* registers of user space: the frame pointer, and */
+	uint32_t pid, number;
+};
+
+/* The maps that only the BPF program can name. */
+struct walk_maps {
+	void *seen, *codes, *parts;
+};
+
+static __always_inline uint64_t walk_read_pointer(uint64_t address)
+{
+	uint64_t pointer = 0;
+
+	bpf_probe_read_user(&pointer, sizeof(pointer), (const void *)address);
+	return pointer;
+}
+
+/* Reads up to `size` bytes, but not beyond a page that is not in memory. Returns their number. */
+static __always_inline uint64_t walk_read_text(char *to, uint64_t address, uint64_t size)
+{
+	uint64_t in_page = WALK_PAGE - (address & (WALK_PAGE - 1));
+
+	barrier_var(size);
+	if (size > WALK_TEXT_MAX || !address)
+		return 0;
+	if (!bpf_probe_read_user(to, size, (const void *)address))
+		return size;
+	if (in_page >= size)
+		return 0;
+	barrier_var(in_page);
+	if (in_page > WALK_TEXT_MAX || bpf_probe_read_user(to, in_page, (const void *)address))
+		return 0;
+	return in_page;
+}
+
+static __always_inline uint64_t walk_mix(uint64_t hash, uint64_t word)
+{
+	hash = hash_word(hash, word);
+	return hash ^ hash >> 29;
+}
+
+/* All bits set, or none, without a branch: the verifier follows each branch of a loop. */
+static __always_inline uint64_t walk_mask(uint64_t is_set)
+{
+	return -(is_set & 1);
+}
+
+/* How many bytes a head has. */
+static __always_inline uint64_t walk_head_size(const struct walk_text *text,
+					       const struct walk_memory *memory)
+{
+	uint64_t is_plain = memory->head[text->unit % WALK_FIELDS_MAX] >> (text->plain & 63) & 1;
+
+	return text->skip + (text->unit && !is_plain ? text->more : 0);
+}
+
+/* How many bytes of text a head has behind it. */
+static __always_inline uint64_t walk_text_size(const struct walk_text *text,
+					       const struct walk_memory *memory)
+{
+	uint64_t length = memory->head[text->length % WALK_FIELDS_MAX], unit = 1;
+
+	if (text->unit)
+		unit = memory->head[text->unit % WALK_FIELDS_MAX] >> (text->unit_shift & 63) & 7;
+	return length < UINT32_MAX ? length * unit : UINT32_MAX;
+}
+
+/* Mixes in the `size` bytes in `words`, of which it clears the word in which they end. */
+static __always_inline uint64_t walk_mix_words(uint64_t hash, uint64_t *words, uint64_t size)
+{
+	words[size / 8] &= (1ULL << (size % 8 * 8)) - 1;
+	for (uint32_t i = 0; i < WALK_TEXT_WORDS && i * 8 < size; i++)
+		hash = walk_mix(hash, words[i]);
+	return hash;
+}
+
+/* Mixes in `size` bytes of a text, up to all words of `memory->text`. */
+static __always_inline uint64_t walk_mix_bytes(uint64_t hash, struct walk_memory *memory,
+					       uint64_t address, uint64_t size)
+{
+	barrier_var(size);
+	if (size > WALK_TEXT_WORDS * 8 ||
+	    bpf_probe_read_user(memory->text, size, (const void *)address))
+		return hash; /* absent: then the object's own words must do */
+	return walk_mix_words(hash, memory->text, size);
+}
+
+/*
+ * Reads a head, and what fits behind it. Returns how many bytes in all; 0: it is absent. Reading
+ * from no address would cost a fault, as much as five reads.
+ */
+static __always_inline uint64_t walk_read_head(struct walk_memory *memory, uint64_t address)
+{
+	if (!address) {
+		for (uint32_t i = 0; i < WALK_HEAD_WORDS; i++)
+			memory->head[i] = 0;
+		return 0;
+	}
+	if (!bpf_probe_read_user(memory->head, sizeof(memory->head) - 8, (const void *)address))
+		return sizeof(memory->head) - 8;
+	if (!bpf_probe_read_user(memory->head, WALK_HEAD_MAX, (const void *)address))
+		return WALK_HEAD_MAX;
+	return 0;
+}
+
+/* What a text's pointer is further on for, which is counted in the text that has it. */
+static __always_inline uint64_t walk_text_offset(const struct walk_text *text, uint64_t n)
+{
+	return n > text->count_max ? WALK_NOWHERE : text->pointer + n * text->count_scale;
+}
+
+/*
+ * The address of a text of the object in `memory`; 0: it has none. The head of text `near` has been
+ * read, so what it leads to need not be read once more; 0: none.
+ */
+__noinline uint64_t walk_text_address(const struct walk_text *text, uint64_t mask,
+				      struct walk_memory *memory, uint32_t near)
+{
+	uint64_t at, of, base, n = 0;
+
+	if (!text || !memory)
+		return 0;
+	at = text->pointer;
+	of = text->of;
+	barrier_var(at);
+	barrier_var(of);
+	if (!of)
+		return at > WALK_OBJECT_MAX - 8 ? 0
+						: *(const uint64_t *)(memory->bytes + at) & mask;
+	base = of > WALK_TEXTS_MAX ? 0 : memory->at[of];
+	if (!base)
+		return 0;
+	if (text->count_scale && near == of)
+		n = memory->head[text->count % WALK_FIELDS_MAX];
+	else if (text->count_scale &&
+		 bpf_probe_read_user(&n, sizeof(n), (const void *)(base + text->count * 8)))
+		return 0;
+	at = walk_text_offset(text, n >> 32);
+	barrier_var(at);
+	if (near == of && at <= WALK_HEAD_MAX - 8)
+		return *(const uint64_t *)((const char *)memory->head + at) & mask;
+	return at == WALK_NOWHERE ? 0 : walk_read_pointer(base + at) & mask;
+}
+
+/* Whether an object's identity has something of a text. */
+static __always_inline bool walk_text_counts(const struct walk_text *text)
+{
+	return text->size && (text->words || text->length || text->hash);
+}
+
+/* Mixes in what a pointer of an object leads to: words of its head, and the text behind it. */
+__noinline uint64_t walk_mix_text(uint64_t hash, const struct walk_text *text,
+				  struct walk_memory *memory, uint64_t address)
+{
+	uint64_t known, size, n_read, skip, most = WALK_TEXT_WORDS * 8, end = WALK_END_WORDS * 8;
+
+	if (!text || !memory || !walk_text_counts(text))
+		return hash;
+	n_read = walk_read_head(memory, address);
+	skip = walk_head_size(text, memory);
+	barrier_var(skip);
+	if (!n_read || skip > WALK_HEAD_MAX + WALK_MORE_MAX)
+		return hash;
+	for (uint32_t i = 0; i < WALK_HEAD_WORDS && text->words >> i; i++)
+		hash = walk_mix(hash, memory->head[i] & walk_mask(text->words >> i));
+	known = text->hash ? memory->head[text->hash % WALK_FIELDS_MAX] : 0;
+	if (!text->length || (known && known != UINT64_MAX))
+		return walk_mix(hash, known);
+	size = walk_text_size(text, memory);
+	barrier_var(size);
+	if (size <= WALK_NEAR_WORDS * 8 && skip + size <= n_read)
+		return walk_mix_words(hash, memory->head + skip / 8, size);
+	hash = walk_mix_bytes(hash, memory, address + skip, size < most ? size : most);
+	if (size > most)
+		hash = walk_mix_bytes(hash, memory, address + skip + size - end, end);
+	return hash;
+}
+
+/* The identity of an object by its own words and those of its texts; 0: it cannot be read. */
+__noinline uint64_t walk_identity(const struct walk_object *object, struct walk_memory *memory,
+				  uint64_t address)
+{
+	const uint64_t *words;
+	uint64_t hash = 1, size, type_at;
+	uint32_t last = 0; /* text whose head was read, from 1 on */
+
+	if (!object || !memory)
+		return 0;
+	size = object->size;
+	type_at = object->type_at;
+	barrier_var(size);
+	barrier_var(type_at);
+	memory->at[0] = address;
+	if (size > WALK_OBJECT_MAX || type_at > WALK_OBJECT_MAX - 8 ||
+	    bpf_probe_read_user(memory->bytes, size, (const void *)address) ||
+	    (object->type && *(const uint64_t *)(memory->bytes + type_at) != object->type))
+		return 0;
+	words = (const void *)memory->bytes;
+	for (uint32_t i = 0; i < WALK_OBJECT_MAX / 8 && object->words >> i; i++)
+		hash = walk_mix(hash, words[i] & walk_mask(object->words >> i));
+	for (uint32_t i = 0; i < WALK_TEXTS_MAX && object->texts[i].size; i++) {
+		const struct walk_text *text = &object->texts[i];
+		uint64_t at = 0;
+
+		if (walk_text_counts(text))
+			at = walk_text_address(text, object->pointer_mask, memory, last);
+		if (at)
+			last = i + 1;
+		memory->at[i + 1] = at;
+		hash = walk_mix_text(hash, text, memory, at);
+	}
+	return hash | 1;
+}
+
+/* The identity of an object by a part that has a number of its own; 0: it has none. */
+__noinline uint64_t walk_brief_identity(const struct walk_object *object,
+					struct walk_memory *memory, uint64_t address)
+{
+	uint64_t size, at, hash = 2;
+
+	if (!object || !memory)
+		return 0;
+	size = object->part_size;
+	at = object->unique;
+	barrier_var(size);
+	barrier_var(at);
+	if (!size || size > WALK_HEAD_MAX || at > WALK_HEAD_MAX - sizeof(uint32_t) ||
+	    bpf_probe_read_user(memory->head, size, (const void *)(address + object->part)) ||
+	    !*(const uint32_t *)((const char *)memory->head + at))
+		return 0;
+	for (uint32_t i = 0; i < WALK_HEAD_WORDS && i * 8 < size; i++)
+		hash = walk_mix(hash, memory->head[i]);
+	return hash | 1;
+}
+
+/* Reads an object, and its texts behind it. Returns the bytes of all; 0: it cannot be read. */
+__noinline uint64_t walk_read_all(const struct walk_object *object, struct walk_memory *memory,
+				  uint64_t address)
+{
+	uint64_t used;
+
+	if (!object || !memory)
+		return 0;
+	used = object->size;
+	memory->at[0] = address;
+	barrier_var(used);
+	if (used > WALK_OBJECT_MAX ||
+	    bpf_probe_read_user(memory->bytes, used, (const void *)address))
+		return 0;
+	for (uint32_t i = 0; i < WALK_TEXTS_MAX; i++) {
+		const struct walk_text *text = &object->texts[i];
+		uint64_t size = text->size, at, n;
+
+		barrier_var(used);
+		if (used > WALK_MEMORY_MAX - 8 || !size || used + 8 + size > WALK_MEMORY_MAX)
+			break;
+		at = walk_text_address(text, object->pointer_mask, memory, 0);
+		n = walk_read_text(memory->bytes + used + 8, at, size);
+		memory->at[i + 1] = at;
+		*(uint64_t *)(memory->bytes + used) = n;
+		used += 8 + ((n + 7) & ~7ULL);
+	}
+	return used;
+}
+
+static __always_inline bool walk_is_in(const struct walk_seen_set *set, uint64_t item)
+{
+	bool is_in = false;
+
+	for (uint32_t i = 0; i < WALK_SEEN_WAYS; i++)
+		is_in |= set->items[i] == item;
+	return is_in;
+}
+
+/* In a free place, or in the place of any other one. */
+static __always_inline void walk_add(struct walk_seen_set *set, uint64_t item)
+{
+	uint32_t at = item % WALK_SEEN_WAYS;
+
+	for (uint32_t i = 0; i < WALK_SEEN_WAYS; i++)
+		at = set->items[i] ? at : i;
+	if (at < WALK_SEEN_WAYS)
+		*(volatile uint64_t *)&set->items[at] = item;
+}
+
+/* Emits an object with its texts. 0 or -errno: -ENOSPC: it is lost. */
+static __always_inline long walk_emit(struct walk *walk, struct walk_memory *memory, void *parts,
+				      uint64_t address, uint64_t identity, uint64_t size)
+{
+	struct walk_state *state = &walk->work->state;
+	long r;
+
+	memory->identity = identity;
+	memory->part.kind = SAMPLE_PART_MEMORY;
+	memory->part.address = address;
+	memory->part.end = 0;
+	memory->part.sp = walk->work->memory.part.sp;
+	memory->part.size = sizeof(memory->identity) + size;
+	state->n_new++;
+	/* Linux 6.1 does not know what was compared once it has been on the stack. */
+	barrier_var(size);
+	if (size > WALK_MEMORY_MAX)
+		return -E2BIG;
+	r = bpf_perf_event_output(walk->context, parts, BPF_F_CURRENT_CPU, &memory->part,
+				  sizeof(memory->part) + sizeof(memory->identity) + size);
+	if (r == 0)
+		state->n_emitted += read_record_size(memory->part.size);
+	return r;
+}
+
+/* Whether another object may be emitted. */
+static __always_inline bool walk_has_room(const struct walk_state *state)
+{
+	return state->n_new < WALK_NEW_MAX &&
+	       state->n_emitted + read_record_size(sizeof(uint64_t) + WALK_MEMORY_MAX) <=
+		       state->room;
+}
+
+/* Where an object is among those that are known to be emitted, and what it is there. */
+struct walk_place {
+	struct walk_seen_set *set;
+	uint64_t item;
+};
+
+static __always_inline struct walk_place walk_find_place(const struct walk *walk, void *seen,
+							 uint64_t address, uint64_t identity)
+{
+	uint64_t place = walk_mix(walk_mix(walk->program->incarnation, walk->pid), address);
+	uint32_t key = place % WALK_SEEN_SETS;
+
+	return (struct walk_place){ bpf_map_lookup_elem(seen, &key),
+				    walk_mix(place, identity) | 1 };
+}
+
+/* What became of an object that was new. */
+static __always_inline void walk_note(struct walk_state *state, struct walk_place place, long r)
+{
+	if (r == 0)
+		walk_add(place.set, place.item);
+	state->n_left += r != 0;
+	state->is_lost |= r == -ENOSPC;
+}
+
+static __always_inline uint64_t walk_find_identity(const struct walk_object *object,
+						   struct walk_memory *memory, uint64_t address)
+{
+	uint64_t identity = walk_brief_identity(object, memory, address);
+
+	return identity ? identity : walk_identity(object, memory, address);
+}
+
+/* The identity of an element's object, which is emitted if it is new; 0: it cannot be read. */
+static __always_inline uint64_t walk_read_object(struct walk *walk, const struct walk_maps *maps,
+						 uint64_t address)
+{
+	const struct walk_object *object = &walk->program->object;
+	struct walk_memory *memory = &walk->work->memory;
+	struct walk_place place;
+	uint64_t identity;
+	long r = -EAGAIN;
+
+	identity = address ? walk_find_identity(object, memory, address) : 0;
+	if (!identity)
+		return 0;
+	place = walk_find_place(walk, maps->seen, address, identity);
+	if (!place.set || walk_is_in(place.set, place.item))
+		return identity;
+	if (walk_has_room(&walk->work->state))
+		r = walk_emit(walk, memory, maps->parts, address, identity,
+			      walk_read_all(object, memory, address));
+	walk_note(&walk->work->state, place, r);
+	return identity;
+}

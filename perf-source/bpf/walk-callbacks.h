@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What the kernel's loops of a walk call. Only a BPF program can name its maps: it has
+ * `walk_seen`, `walk_codes` and `parts`, into which all is emitted, in front of this file.
+ */
+#pragma once
+
+#include "perf-source/bpf/read-walk.h"
+
+static __always_inline struct walk_maps walk_own_maps(void)
+{
+	return (struct walk_maps){ .seen = &walk_seen, .codes = &walk_codes, .parts = &parts };
+}
+
+static long walk_step(uint32_t i, void *walk)
+{
+	return walk_step_back(walk);
+}
+
+static long walk_member(uint32_t i, void *walk)
+{
+	const struct walk_maps maps = walk_own_maps();
+
+	return walk_read_member(walk, &maps);
+}
+
+static long walk_element(uint32_t i, void *walk)
+{
+	static const struct walk_callbacks callbacks = { .step = walk_step, .member = walk_member };
+	const struct walk_maps maps = walk_own_maps();
+
+	return walk_read_element(walk, &maps, &callbacks);
+}
