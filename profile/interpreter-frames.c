@@ -7,6 +7,8 @@ enum {
 	INTERPRETERS_MAX = 4 /* in one stack: files of interpreters, and functions of their loops */
 };
 
+#define NO_IMAGE (1ULL << 32) /* more than the number of an image */
+
 /* Functions that start a program or a thread: of the C libraries, and main() itself. */
 static const char *const starts[] = { "_start",	 "_start_c",	 "libc_start_main_stage2",
 				      "main",	 "start_thread", "clone",
@@ -24,7 +26,7 @@ static const char trampoline[] = "py::";
 struct hiding {
 	const struct names *names;
 	const struct named_stack *stack;
-	uint32_t interpreters[INTERPRETERS_MAX]; /* numbers of their mappings */
+	uint64_t interpreters[INTERPRETERS_MAX]; /* see image_of() */
 	uint32_t loops[INTERPRETERS_MAX];	 /* names of what calls functions of a script */
 	size_t n_interpreters, n_loops;
 	size_t end; /* frames of a stack, from the outermost to the last one of a script */
@@ -41,17 +43,28 @@ static bool is_script(const struct hiding *hiding, size_t i)
 	return hiding->stack->frames[i].flags & WIRE_frame_flags_SCRIPT;
 }
 
-static uint32_t mapping_of(const struct hiding *hiding, size_t i)
+/*
+ * The image of a frame, as an interpreter may map its file more than once (V8 does so with its
+ * builtins), else the number of its mapping.
+ */
+static uint64_t image_of(const struct hiding *hiding, size_t i)
 {
 	const struct wire_frames *frames = &hiding->stack->record->frames;
+	const struct wire_frame *frame = &frames->data[frames->n - 1 - i];
+	const struct mapping *mapping =
+		hiding->stack->process
+			? mapping_table_find(process_mappings(hiding->stack->process),
+					     frame->address -
+						     !(frame->flags & WIRE_frame_flags_EXACT))
+			: NULL;
 
-	return frames->data[frames->n - 1 - i].mapping;
+	return mapping ? mapping->image : NO_IMAGE | frame->mapping;
 }
 
 static bool is_interpreter(const struct hiding *hiding, size_t i)
 {
 	for (size_t k = 0; k < hiding->n_interpreters; k++)
-		if (hiding->interpreters[k] == mapping_of(hiding, i))
+		if (hiding->interpreters[k] == image_of(hiding, i))
 			return !is_script(hiding, i);
 	return false;
 }
@@ -84,7 +97,7 @@ static void find_interpreters(struct hiding *hiding)
 		if (!runs_script(hiding, i))
 			continue;
 		if (!is_interpreter(hiding, i) && hiding->n_interpreters < INTERPRETERS_MAX)
-			hiding->interpreters[hiding->n_interpreters++] = mapping_of(hiding, i);
+			hiding->interpreters[hiding->n_interpreters++] = image_of(hiding, i);
 		if (!is_loop(hiding, i) && hiding->n_loops < INTERPRETERS_MAX)
 			hiding->loops[hiding->n_loops++] = name_of(hiding, i);
 	}
