@@ -95,7 +95,7 @@ static void add_objects(struct fuzz_input *input, const struct runtime_fields *f
 /*
  * Frames of C of equal size, from address 0 on. The stack in memory is what the walk is made of.
  */
-static void check_merge(const struct script_stack *stack, const struct wire_sample *sample,
+static void check_merge(struct script_stack *stack, const struct wire_sample *sample,
 			enum wire_stack_end end)
 {
 	static struct wire_frame frames[FRAMES + SCRIPT_FRAMES_MAX];

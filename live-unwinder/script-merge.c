@@ -5,6 +5,11 @@
 #include "live-unwinder/script-activations.h"
 #include "live-unwinder/script-merge.h"
 
+enum {
+	FRAME_RECORD_SIZE = 16, /* the caller's frame pointer, and the return address */
+	CALL_MAX = 64,		/* bytes of code from what V8 knows of a call to where it returns */
+};
+
 /* Segments that have a C frame: each its own, in their order. */
 struct placing {
 	const struct script_stack *stack;
@@ -51,6 +56,106 @@ static enum script_outcome find_activations(struct placing *placing, const struc
 	return outcome;
 }
 
+/* Whether a frame is one of the interpreter's own functions. */
+static bool is_in_interpreter(const struct script_stack *stack, const struct unwinding *unwinding,
+			      const struct wire_frame *frame)
+{
+	const struct mapping *mapping =
+		mapping_table_find(process_mappings(unwinding->process),
+				   frame->address - !(frame->flags & WIRE_frame_flags_EXACT));
+
+	return mapping && mapping->image == stack->image;
+}
+
+/*
+ * Whether a frame executes what a segment says. Of the innermost one, which has called C, V8 knows
+ * an instruction shortly before the call.
+ */
+static bool executes(const struct wire_frame *frame, const struct script_segment *segment)
+{
+	return frame->address - segment->instruction <= (segment->is_innermost ? CALL_MAX : 0);
+}
+
+/* A segment is that of a frame which has its frame pointer, and executes what it says. */
+static bool is_frame_of(const struct script_stack *stack, const struct unwinding *unwinding,
+			size_t frame, const struct script_segment *segment)
+{
+	const struct wire_frame *of = &unwinding->frames[frame];
+
+	return unwinding->stack_pointers[frame + 1] == segment->anchor + FRAME_RECORD_SIZE &&
+	       executes(of, segment) &&
+	       is_in_interpreter(stack, unwinding, of) != segment->is_compiled;
+}
+
+/*
+ * Removes the second frame if it has that of the innermost one: an old return address on top of the
+ * stack looks as if what is executed had no frame yet.
+ */
+static void remove_false_caller(struct unwinding *unwinding, const struct script_segment *innermost)
+{
+	uint64_t *pointers = unwinding->stack_pointers;
+
+	if (unwinding->n_frames < 3 || !innermost->is_proved ||
+	    unwinding->frames[0].address != innermost->instruction ||
+	    pointers[2] != innermost->anchor + FRAME_RECORD_SIZE)
+		return;
+	unwinding->n_frames--;
+	memmove(unwinding->frames + 1, unwinding->frames + 2,
+		(unwinding->n_frames - 1) * sizeof(*unwinding->frames));
+	memmove(pointers + 1, pointers + 2, (unwinding->n_frames - 1) * sizeof(*pointers));
+}
+
+/* Whether a segment is of the same frame as the one before: it executes one or the other. */
+static bool is_alternative(const struct script_stack *stack, size_t i)
+{
+	return i && stack->segments[i].anchor == stack->segments[i - 1].anchor;
+}
+
+/* Whether each frame that may be one of a script is: compilers' code has only such. */
+static bool is_all_placed(const struct script_stack *stack, const struct placing *placing)
+{
+	const struct unwinding *unwinding = placing->unwinding;
+	size_t next = 0;
+
+	for (size_t i = 0; i < unwinding->n_frames; i++) {
+		const struct wire_frame *frame = &unwinding->frames[i];
+
+		if (next < placing->n_segments && placing->frames[next] == i)
+			next++;
+		else if (frame->flags & WIRE_frame_flags_FRAME_POINTER &&
+			 !is_in_interpreter(stack, unwinding, frame))
+			return false;
+	}
+	return true;
+}
+
+/* Places those segments that have a frame, and forgets the others. */
+static enum script_outcome place_by_pointer(struct script_stack *stack, struct placing *placing)
+{
+	const struct unwinding *unwinding = placing->unwinding;
+	size_t from = 0, frame = 0, n_wanted = 0;
+
+	for (size_t i = 0; i < stack->n_segments; i++) {
+		struct script_segment segment = stack->segments[i];
+		const uint64_t *places = stack->places + from;
+
+		n_wanted += !is_alternative(stack, i);
+		from += segment.n;
+		while (frame + 1 < unwinding->n_frames &&
+		       unwinding->stack_pointers[frame + 1] < segment.anchor + FRAME_RECORD_SIZE)
+			frame++;
+		if (frame + 1 >= unwinding->n_frames ||
+		    !is_frame_of(stack, unwinding, frame, &segment))
+			continue;
+		memmove(stack->places + placing->n, places, segment.n * sizeof(*places));
+		placing->n += segment.n;
+		placing->frames[placing->n_segments] = frame++;
+		stack->segments[placing->n_segments++] = segment;
+	}
+	return placing->n_segments == n_wanted && is_all_placed(stack, placing) ? SCRIPT_WHOLE
+										: SCRIPT_PARTLY;
+}
+
 /* Copies the frames of one segment, of which the last is places[n - 1], in front of `to`. */
 static struct wire_frame *copy_segment(struct wire_frame *to, uint64_t start,
 				       const uint64_t *places, size_t n, uint32_t mapping)
@@ -84,13 +189,23 @@ static void put_segments(const struct placing *placing, uint32_t mapping,
 	}
 }
 
-enum script_outcome script_merge(const struct script_stack *stack, const struct script_loop *loop,
+enum script_outcome script_merge(struct script_stack *stack, const struct script_loop *loop,
 				 uint32_t mapping, struct unwinding *unwinding)
 {
 	struct placing placing = { .stack = stack, .unwinding = unwinding };
-	enum script_outcome outcome = stack->anchoring == SCRIPT_ANCHOR_HELD
-					      ? find_activations(&placing, loop)
-					      : place_segments(&placing);
+	enum script_outcome outcome;
+
+	switch (stack->anchoring) {
+	case SCRIPT_ANCHOR_HELD:
+		outcome = find_activations(&placing, loop);
+		break;
+	case SCRIPT_ANCHOR_POINTER:
+		remove_false_caller(unwinding, &stack->segments[0]);
+		outcome = place_by_pointer(stack, &placing);
+		break;
+	default:
+		outcome = place_segments(&placing);
+	}
 
 	if (outcome != SCRIPT_UNPLACED)
 		put_segments(&placing, mapping, unwinding);

@@ -15,5 +15,5 @@
  * SCRIPT_CUT: C frames end before the last segments, which are left out; SCRIPT_UNPLACED: nothing
  * was put.
  */
-enum script_outcome script_merge(const struct script_stack *stack, const struct script_loop *loop,
+enum script_outcome script_merge(struct script_stack *stack, const struct script_loop *loop,
 				 uint32_t mapping, struct unwinding *unwinding);

@@ -4,10 +4,10 @@
 #include "live-unwinder/script/script-reader.h"
 
 static const char *const outcome_names[SCRIPT_OUTCOMES_MAX] = {
-	[SCRIPT_WHOLE] = "whole",   [SCRIPT_LIMIT] = "limit",	  [SCRIPT_NO_FRAMES] = "no-frames",
-	[SCRIPT_TORN] = "torn",	    [SCRIPT_UNKNOWN] = "unknown", [SCRIPT_ABSENT] = "absent",
-	[SCRIPT_BUDGET] = "budget", [SCRIPT_DAMAGED] = "damaged", [SCRIPT_UNPLACED] = "unplaced",
-	[SCRIPT_CUT] = "cut",
+	[SCRIPT_PARTLY] = "partly",	  [SCRIPT_WHOLE] = "whole",   [SCRIPT_LIMIT] = "limit",
+	[SCRIPT_NO_FRAMES] = "no-frames", [SCRIPT_TORN] = "torn",     [SCRIPT_UNKNOWN] = "unknown",
+	[SCRIPT_ABSENT] = "absent",	  [SCRIPT_BUDGET] = "budget", [SCRIPT_DAMAGED] = "damaged",
+	[SCRIPT_UNPLACED] = "unplaced",	  [SCRIPT_CUT] = "cut",
 };
 
 void scripts_init(struct scripts *scripts)
@@ -35,11 +35,17 @@ int scripts_take_memory(struct scripts *scripts, const struct wire_memory *recor
 {
 	const struct runtime_fields *fields =
 		runtime_table_find(&scripts->runtimes, record->process);
+	const struct script_reader *reader;
+	uint64_t trait;
+	int r;
 
 	if (!fields)
 		return 0;
-	return code_table_add(&scripts->codes, record,
-			      script_readers[fields->language].trait(fields, record));
+	reader = &script_readers[fields->language];
+	trait = reader->trait(fields, record);
+	r = code_table_add(&scripts->codes, record, trait);
+	return r == 0 && trait && trait == reader->kept ? code_table_keep(&scripts->codes, record)
+							: r;
 }
 
 void scripts_forget(struct scripts *scripts, uint64_t process)
@@ -64,6 +70,7 @@ static enum script_outcome add_frames(struct scripts *scripts,
 	if (!mapping || unwinding->n_frames + scripts->stack.n > n_frames_max)
 		return SCRIPT_UNPLACED;
 	scripts->stack.language = fields->language;
+	scripts->stack.image = fields->image;
 	merged = script_merge(&scripts->stack, &fields->loop, mapping->number, unwinding);
 	return merged == SCRIPT_WHOLE ? outcome : merged;
 }

@@ -67,6 +67,29 @@ static const struct field_name php_names[] = {
 	{ NULL, 0, false },
 };
 
+static const struct field_name v8_names[] = {
+	{ "frame.function", offsetof(struct runtime_fields, v8.frame_function), false },
+	{ "frame.bytecode", offsetof(struct runtime_fields, v8.frame_bytecode), false },
+	{ "frame.instruction", offsetof(struct runtime_fields, v8.frame_instruction), false },
+	{ "frame.code", offsetof(struct runtime_fields, v8.frame_code), false },
+	{ "function.size", offsetof(struct runtime_fields, v8.function_size), false },
+	{ "function.data", offsetof(struct runtime_fields, v8.function_data), false },
+	{ "map.type", offsetof(struct runtime_fields, v8.map_type), false },
+	{ "function.type", offsetof(struct runtime_fields, v8.function_type), false },
+	{ "scope.type", offsetof(struct runtime_fields, v8.scope_type), false },
+	{ "code.size", offsetof(struct runtime_fields, v8.code_size), false },
+	{ "code.start", offsetof(struct runtime_fields, v8.code_start), false },
+	{ "code.length", offsetof(struct runtime_fields, v8.code_length), false },
+	{ "code.kind", offsetof(struct runtime_fields, v8.code_kind), false },
+	{ "code.data", offsetof(struct runtime_fields, v8.code_data), false },
+	{ "code.type", offsetof(struct runtime_fields, v8.code_type), false },
+	{ "code.baseline", offsetof(struct runtime_fields, v8.code_baseline), false },
+	{ "data.count", offsetof(struct runtime_fields, v8.data_count), false },
+	{ "data.own", offsetof(struct runtime_fields, v8.data_own), false },
+	{ "items", offsetof(struct runtime_fields, v8.items), false },
+	{ NULL, 0, false },
+};
+
 /* Of all languages. */
 static const struct field_name loop_names[] = {
 	{ "loop.from", offsetof(struct runtime_fields, loop.from), true },
@@ -122,6 +145,18 @@ static bool complete_php(struct runtime_fields *fields)
 	       php->resume_from < php->resume_to && has_loop(&fields->loop);
 }
 
+static bool complete_v8(struct runtime_fields *fields)
+{
+	const struct v8_fields *v8 = &fields->v8;
+
+	return v8->frame_function >= 0 && v8->frame_bytecode >= 0 && v8->frame_instruction >= 0 &&
+	       v8->frame_code >= 0 && v8->function_size >= 0 && v8->function_data >= 0 &&
+	       v8->map_type >= 0 && v8->function_type >= 0 && v8->scope_type >= 0 &&
+	       v8->code_size >= 0 && v8->code_start >= 0 && v8->code_length >= 0 &&
+	       v8->code_kind >= 0 && v8->code_data >= 0 && v8->code_type >= 0 &&
+	       v8->code_baseline >= 0 && v8->data_count >= 0 && v8->items >= 0;
+}
+
 struct language {
 	const struct field_name *names;
 	/* Fills in what a runtime need not say. False: something is missing. */
@@ -131,6 +166,7 @@ struct language {
 static const struct language languages[SCRIPT_LANGUAGES_MAX] = {
 	[SCRIPT_CPYTHON] = { cpython_names, complete_cpython },
 	[SCRIPT_PHP] = { php_names, complete_php },
+	[SCRIPT_V8] = { v8_names, complete_v8 },
 };
 
 void runtime_table_deinit(struct runtime_table *table)
@@ -237,6 +273,7 @@ int runtime_table_add(struct runtime_table *table, const struct wire_runtime *re
 		table->n_refused++;
 		return 0;
 	}
+	fields.image = record->image;
 	return set(table, record->process, &fields);
 }
 

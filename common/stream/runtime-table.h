@@ -56,6 +56,22 @@ struct php_fields {
 	int64_t resume_from, resume_to; /* addresses of what resumes generators */
 };
 
+/* Likewise in V8's (v8-pieces.h). Types are those of maps. */
+struct v8_fields {
+	/* In a window: function, bytecode, what is executed, and its code with its identity. */
+	int64_t frame_function, frame_bytecode, frame_instruction, frame_code;
+	int64_t function_size; /* of what is recorded of a function itself, */
+	int64_t function_data; /* which is the address of an object if it is JavaScript */
+	int64_t map_type, function_type, scope_type;
+	int64_t code_size; /* of what is recorded of code itself: */
+	int64_t code_start, code_length, code_kind, code_data, code_type;
+	int64_t code_baseline; /* the kind whose `data` is bytecode; more than that: optimized */
+	/* Of the data of optimized code: how many functions are inlined, in the upper half of a
+	 * word, and its own one (-1: a piece leads to it). */
+	int64_t data_count, data_own;
+	int64_t items; /* behind the head of an array */
+};
+
 /* Addresses of an interpreter's loop, and of a part of it elsewhere; 0 and 0, or -1: none. */
 struct script_loop {
 	int64_t from, to, other_from, other_to;
@@ -63,10 +79,12 @@ struct script_loop {
 
 struct runtime_fields {
 	enum script_language language;
+	uint64_t image; /* that holds the interpreter */
 	struct script_loop loop;
 	union {
 		struct cpython_fields cpython;
 		struct php_fields php;
+		struct v8_fields v8;
 	};
 };
 

@@ -6,6 +6,7 @@
 static const char *const paths[SCRIPT_LANGUAGES_MAX] = {
 	[SCRIPT_CPYTHON] = "[cpython]",
 	[SCRIPT_PHP] = "[php]",
+	[SCRIPT_V8] = "[v8]",
 };
 
 const char *script_path(enum script_language language)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/hash.h"
@@ -10,14 +11,44 @@ enum { NUMBER_BITS = 40 };
 
 #define NO_CODE UINT64_MAX
 
+struct kept_code {
+	UT_hash_handle hh;
+	uint64_t number, process;
+	size_t size;
+	char bytes[];
+};
+
 void code_table_init(struct code_table *table)
 {
 	pair_map_init(&table->numbers, CODE_TABLE_MAX);
 }
 
+static void free_kept(struct code_table *table, struct kept_code *code)
+{
+	HASH_DEL(table->by_number, code);
+	table->n_bytes -= code->size;
+	free(code);
+}
+
+static void free_all_kept(struct code_table *table)
+{
+	struct kept_code *code, *next;
+
+	HASH_ITER(hh, table->by_number, code, next)
+	free_kept(table, code);
+}
+
 void code_table_deinit(struct code_table *table)
 {
+	free_all_kept(table);
 	pair_map_deinit(&table->numbers);
+}
+
+static void forget_all(struct code_table *table)
+{
+	table->n_forgotten++;
+	pair_map_clear(&table->numbers);
+	free_all_kept(table);
 }
 
 static uint64_t pack(const struct wire_memory *record, uint64_t trait)
@@ -38,9 +69,49 @@ int code_table_add(struct code_table *table, const struct wire_memory *record, u
 	r = pair_map_add(&table->numbers, record->process, key, packed);
 	if (r != -ENOSPC)
 		return r;
-	table->n_forgotten++;
-	pair_map_clear(&table->numbers);
+	forget_all(table);
 	return pair_map_add(&table->numbers, record->process, key, packed);
+}
+
+static struct kept_code *find_kept(const struct code_table *table, uint64_t number)
+{
+	struct kept_code *code;
+
+	HASH_FIND(hh, table->by_number, &number, sizeof(number), code);
+	return code;
+}
+
+int code_table_keep(struct code_table *table, const struct wire_memory *record)
+{
+	struct kept_code *code;
+
+	if (!record->number || find_kept(table, record->number))
+		return 0;
+	if (table->n_bytes + record->bytes.size > CODE_BYTES_MAX)
+		forget_all(table);
+	code = malloc(sizeof(*code) + record->bytes.size);
+	if (!code)
+		return -ENOMEM;
+	code->number = record->number;
+	code->process = record->process;
+	code->size = record->bytes.size;
+	memcpy(code->bytes, record->bytes.data, record->bytes.size);
+	HASH_ADD(hh, table->by_number, number, sizeof(code->number), code);
+	if (!HASH_HAS(hh, code)) {
+		free(code);
+		return -ENOMEM;
+	}
+	table->n_bytes += code->size;
+	return 0;
+}
+
+bool code_table_find_bytes(const struct code_table *table, uint64_t number, struct wire_blob *ret)
+{
+	const struct kept_code *code = find_kept(table, number);
+
+	if (code)
+		*ret = (struct wire_blob){ code->bytes, code->size };
+	return code;
 }
 
 static bool is_of_living(uint64_t process, uint64_t key, uint64_t number, void *arg)
@@ -50,7 +121,15 @@ static bool is_of_living(uint64_t process, uint64_t key, uint64_t number, void *
 
 void code_table_prune(struct code_table *table, const struct runtime_table *runtimes)
 {
-	pair_map_prune(&table->numbers, is_of_living, (void *)runtimes);
+	struct kept_code *code, *next;
+
+	if (!pair_map_prune(&table->numbers, is_of_living, (void *)runtimes))
+		return;
+	HASH_ITER(hh, table->by_number, code, next)
+	{
+		if (!runtime_table_find(runtimes, code->process))
+			free_kept(table, code);
+	}
 }
 
 enum code_table_answer code_table_find(const struct code_table *table, uint64_t process,

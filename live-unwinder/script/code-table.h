@@ -5,12 +5,17 @@
  */
 #pragma once
 
+#include "common/base/hash-table.h"
 #include "common/base/pair-map.h"
 #include "common/stream/runtime-table.h"
 
 enum { CODE_TABLE_MAX = 1 << 20 /* of all processes; beyond it all are forgotten */ };
 
-enum { CODE_TRAIT_MAX = (1 << 20) - 1 };
+enum {
+	CODE_TRAIT_MAX = (1 << 20) - 1,
+	CODE_BYTES_MAX =
+		64 << 20, /* of objects whose bytes are kept; beyond it all are forgotten */
+};
 
 struct script_code_view {
 	uint64_t number;
@@ -18,8 +23,10 @@ struct script_code_view {
 };
 
 struct code_table {
-	struct pair_map numbers; /* packed: number and trait; UINT64_MAX: no code */
-	uint64_t n_forgotten;	 /* how often */
+	struct pair_map numbers;     /* packed: number and trait; UINT64_MAX: no code */
+	struct kept_code *by_number; /* objects whose bytes are kept */
+	uint64_t n_bytes;
+	uint64_t n_forgotten; /* how often */
 };
 
 void code_table_init(struct code_table *table);
@@ -27,6 +34,12 @@ void code_table_deinit(struct code_table *table);
 
 /* Adds an object, which has this trait; 0: it is no code. 0 or -ENOMEM. */
 int code_table_add(struct code_table *table, const struct wire_memory *record, uint64_t trait);
+
+/* Keeps the bytes of an object that was added. 0 or -ENOMEM. */
+int code_table_keep(struct code_table *table, const struct wire_memory *record);
+
+/* The bytes of an object by its number, until the table changes. False: they were not kept. */
+bool code_table_find_bytes(const struct code_table *table, uint64_t number, struct wire_blob *ret);
 
 /* Frees what is known of processes without an interpreter, if it may be worth it. */
 void code_table_prune(struct code_table *table, const struct runtime_table *runtimes);

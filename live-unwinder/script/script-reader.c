@@ -4,6 +4,7 @@
 #include "live-unwinder/script/cpython-trait.h"
 #include "live-unwinder/script/cpython-walk.h"
 #include "live-unwinder/script/php-walk.h"
+#include "live-unwinder/script/v8-walk.h"
 
 static uint64_t trait_of_cpython(const struct runtime_fields *fields,
 				 const struct wire_memory *record)
@@ -32,7 +33,20 @@ static enum script_outcome read_php(const struct runtime_fields *fields,
 	return php_walk_read(&fields->php, codes, sample, ret);
 }
 
+static uint64_t trait_of_v8(const struct runtime_fields *fields, const struct wire_memory *record)
+{
+	return v8_object_of(&fields->v8, record);
+}
+
+static enum script_outcome read_v8(const struct runtime_fields *fields,
+				   const struct code_table *codes, const struct wire_sample *sample,
+				   struct script_stack *ret)
+{
+	return v8_walk_read(&fields->v8, codes, sample, ret);
+}
+
 const struct script_reader script_readers[SCRIPT_LANGUAGES_MAX] = {
-	[SCRIPT_CPYTHON] = { trait_of_cpython, read_cpython },
-	[SCRIPT_PHP] = { trait_of_php, read_php },
+	[SCRIPT_CPYTHON] = { trait_of_cpython, 0, read_cpython },
+	[SCRIPT_PHP] = { trait_of_php, 0, read_php },
+	[SCRIPT_V8] = { trait_of_v8, V8_CODE, read_v8 },
 };

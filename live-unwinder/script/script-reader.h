@@ -10,6 +10,8 @@ struct script_reader {
 	/* What the reader has to know of a recorded object (code-table.h); 0: it is no code. */
 	uint64_t (*trait)(const struct runtime_fields *fields, const struct wire_memory *record);
 
+	uint64_t kept; /* the trait of objects whose bytes the reader needs again; 0: none */
+
 	/* Reads the walk of a sample of a process with these fields. Without frames `ret` is empty.
 	 */
 	enum script_outcome (*read)(const struct runtime_fields *fields,

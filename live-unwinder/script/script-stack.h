@@ -14,6 +14,7 @@ enum { SCRIPT_FRAMES_MAX = 1024 };
 enum script_anchoring {
 	SCRIPT_ANCHOR_IN_FRAME, /* its anchor is an address within the frame */
 	SCRIPT_ANCHOR_HELD,	/* its anchor is a value that the activation holds */
+	SCRIPT_ANCHOR_POINTER,	/* its anchor is the frame's pointer, and its place is known */
 };
 
 struct script_segment {
@@ -23,11 +24,17 @@ struct script_segment {
 	uint64_t entry;
 	uint32_t n;	   /* frames */
 	bool is_generator; /* its activation is called by what resumes generators, or is not */
+	/* Of frame pointers: what the frame executes, and whether that is code of a compiler. */
+	bool is_compiled;
+	uint64_t instruction;
+	bool is_innermost;
+	bool is_proved; /* its code and its frame prove it, whatever the stack looks like */
 };
 
 /* Innermost first. */
 struct script_stack {
 	enum script_language language;
+	uint64_t image;			    /* the interpreter's */
 	uint64_t places[SCRIPT_FRAMES_MAX]; /* script-place.h */
 	size_t n;
 	struct script_segment segments[SCRIPT_FRAMES_MAX];
@@ -44,6 +51,7 @@ struct script_stack {
 enum script_outcome {
 	SCRIPT_WHOLE,
 	SCRIPT_LIMIT,	  /* as far as the limit of the walk allows; what is there is true */
+	SCRIPT_PARTLY,	  /* some frames have no function; what is there is true */
 	SCRIPT_NO_FRAMES, /* the thread executes nothing */
 	SCRIPT_TORN,	  /* the lists were between two states */
 	SCRIPT_UNKNOWN,	  /* the stream does not have all of the code */

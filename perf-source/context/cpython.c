@@ -12,6 +12,7 @@
 #include "perf-source/context/cpython-version.h"
 #include "perf-source/context/interpreter-loop.h"
 #include "perf-source/context/runtime.h"
+#include "perf-source/context/thread-variable.h"
 
 enum {
 	FRAMES_MAX = 512,
@@ -76,38 +77,6 @@ static struct walk_root root_by_current(const struct cpython_layout *layout, uin
 	};
 }
 
-/*
- * The distance from the thread pointer to the state that a function returns, which some versions
- * have in a variable of the thread: `mov %fs:OFFSET,%rax`, or with the offset from the GOT (the
- * initial-exec model of the ELF handling for thread-local storage). False: it does something else.
- */
-static bool find_thread_variable(const struct loaded_image *image, const GElf_Sym *function,
-				 int64_t *ret)
-{
-	static const uint8_t entry[] = { 0xf3, 0x0f, 0x1e, 0xfa }; /* endbr64 */
-	static const uint8_t by_offset[] = { 0x64, 0x48, 0x8b, 0x04, 0x25 };
-	static const uint8_t from_got[] = { 0x48, 0x8b, 0x05 };
-	static const uint8_t by_rax[] = { 0x64, 0x48, 0x8b, 0x00 };
-	uint8_t code[sizeof(entry) + 16];
-	size_t at;
-	int32_t operand;
-
-	if (!loaded_image_read(image, function->st_value, code, sizeof(code)))
-		return false;
-	at = memcmp(code, entry, sizeof(entry)) ? 0 : sizeof(entry);
-	if (!memcmp(code + at, by_offset, sizeof(by_offset))) {
-		memcpy(&operand, code + at + sizeof(by_offset), sizeof(operand));
-		*ret = operand;
-		return true;
-	}
-	if (memcmp(code + at, from_got, sizeof(from_got)) != 0)
-		return false;
-	memcpy(&operand, code + at + sizeof(from_got), sizeof(operand));
-	at += sizeof(from_got) + sizeof(operand);
-	return !memcmp(code + at, by_rax, sizeof(by_rax)) &&
-	       loaded_image_read(image, function->st_value + at + operand, ret, sizeof(*ret));
-}
-
 /* How a thread's state is found, with the code of the function that does so. False: not known. */
 static bool find_roots(const struct loaded_image *image, const struct cpython_layout *layout,
 		       const GElf_Sym *runtime, struct walk_root roots[WALK_ROOTS_MAX])
@@ -123,7 +92,7 @@ static bool find_roots(const struct loaded_image *image, const struct cpython_la
 		roots[1] = root_by_key(layout, address);
 		return loaded_image_refers_to(image, &function, runtime, layout->key);
 	}
-	if (!find_thread_variable(image, &function, &offset))
+	if (!thread_variable_find(image, &function, &offset))
 		return false;
 	roots[0] = (struct walk_root){ .base = WALK_BASE_THREAD, .start = offset, .self = -1 };
 	return true;

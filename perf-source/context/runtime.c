@@ -17,6 +17,11 @@ static const struct interpreter interpreters[SCRIPT_LANGUAGES_MAX] = {
 			     "CPython",
 			     "3.8 to 3.15" },
 	[SCRIPT_PHP] = { php_find, { "php", "libphp" }, "PHP", "PHP", "8.1 to 8.4" },
+	[SCRIPT_V8] = { v8_find,
+			{ "node", "libnode" },
+			"JavaScript",
+			"V8",
+			"those of node 20, 22 and 24" },
 };
 
 static bool begins_with(const char *text, const char *begin)

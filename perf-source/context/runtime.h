@@ -6,7 +6,7 @@
 #include "perf-source/bpf/walk-program.h"
 #include "perf-source/context/loaded-image.h"
 
-enum { RUNTIME_VERSION_SIZE = 16, RUNTIME_LAYOUT_SIZE = 512 };
+enum { RUNTIME_VERSION_SIZE = 16, RUNTIME_LAYOUT_SIZE = 768 };
 
 enum runtime_state {
 	RUNTIME_NONE,
@@ -41,3 +41,4 @@ const char *runtime_known_versions(enum script_language language);
 /* Each finds one interpreter, by what it exports. Returns its state, and fills in all the rest. */
 enum runtime_state cpython_find(const struct loaded_image *image, struct runtime *ret);
 enum runtime_state php_find(const struct loaded_image *image, struct runtime *ret);
+enum runtime_state v8_find(const struct loaded_image *image, struct runtime *ret);

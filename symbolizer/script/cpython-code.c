@@ -64,8 +64,8 @@ static void decode_text(const struct cpython_fields *fields, const struct wire_b
 	*to = 0;
 	if (object->size < head + STATE_AT + sizeof(uint32_t))
 		return;
-	n = script_number(bytes + head + LENGTH_AT, sizeof(n));
-	state = script_number(bytes + head + STATE_AT, sizeof(uint32_t)) >> fields->text_kind;
+	n = memory_number(bytes + head + LENGTH_AT, sizeof(n));
+	state = memory_number(bytes + head + STATE_AT, sizeof(uint32_t)) >> fields->text_kind;
 	kind = state & KIND_MASK;
 	if (!(state & IS_COMPACT) || (kind != 1 && kind != 2 && kind != 4))
 		return;
@@ -74,7 +74,7 @@ static void decode_text(const struct cpython_fields *fields, const struct wire_b
 	for (uint64_t i = 0; i < n && at + kind <= object->size; i++, at += kind) {
 		if (to - ret >= SCRIPT_TEXT_MAX - UTF8_MAX - 1)
 			break;
-		to = put_utf8(to, valid(script_number(bytes + at, kind)));
+		to = put_utf8(to, valid(memory_number(bytes + at, kind)));
 	}
 	*to = 0;
 }
@@ -83,17 +83,17 @@ bool cpython_code_decode(const struct cpython_fields *fields, const struct wire_
 			 struct cpython_code *ret)
 {
 	const char *bytes = record->bytes.data;
-	struct script_pieces pieces;
+	struct memory_pieces pieces;
 	struct wire_blob name, file, lines;
 	uint64_t size;
 
 	if (fields->code_firstline > fields->code_size - (int64_t)sizeof(uint32_t) ||
-	    !script_pieces_begin(record, fields->code_size, &pieces) ||
-	    !script_pieces_next(&pieces, &name) || !script_pieces_next(&pieces, &file) ||
-	    !script_pieces_next(&pieces, &lines))
+	    !memory_pieces_begin(record, fields->code_size, &pieces) ||
+	    !memory_pieces_next(&pieces, &name) || !memory_pieces_next(&pieces, &file) ||
+	    !memory_pieces_next(&pieces, &lines))
 		return false;
 	*ret = (struct cpython_code){ 0 };
-	ret->lines.first_line = script_number(bytes + fields->code_firstline, sizeof(uint32_t));
+	ret->lines.first_line = memory_number(bytes + fields->code_firstline, sizeof(uint32_t));
 	if (fields->code_lines > 0)
 		ret->lines.form = fields->code_lines;
 	decode_text(fields, &name, ret->text.name);
@@ -101,7 +101,7 @@ bool cpython_code_decode(const struct cpython_fields *fields, const struct wire_
 	if (lines.size < (size_t)fields->bytes ||
 	    lines.size < fields->object + LENGTH_AT + sizeof(size))
 		return true;
-	size = script_number((const char *)lines.data + fields->object + LENGTH_AT, sizeof(size));
+	size = memory_number((const char *)lines.data + fields->object + LENGTH_AT, sizeof(size));
 	ret->lines.bytes = (const uint8_t *)lines.data + fields->bytes;
 	ret->lines.size = lines.size - fields->bytes;
 	ret->lines.is_cut = size > ret->lines.size;

@@ -15,7 +15,7 @@ static void append(const struct php_fields *fields, const struct wire_blob *stri
 	    string->size < fields->text_length + sizeof(length))
 		return;
 	n_read = string->size - fields->text;
-	length = script_number((const char *)string->data + fields->text_length, sizeof(length));
+	length = memory_number((const char *)string->data + fields->text_length, sizeof(length));
 	length = length < n_read ? length : n_read;
 	length = strnlen((const char *)string->data + fields->text, length);
 	memcpy(to + used, (const char *)string->data + fields->text, length < room ? length : room);
@@ -23,7 +23,7 @@ static void append(const struct php_fields *fields, const struct wire_blob *stri
 
 static bool has_pointer(const struct wire_memory *record, int64_t at)
 {
-	return script_number((const char *)record->bytes.data + at, sizeof(uint64_t));
+	return memory_number((const char *)record->bytes.data + at, sizeof(uint64_t));
 }
 
 /*
@@ -59,7 +59,7 @@ bool php_function_decode(const struct php_fields *fields, const struct wire_memo
 			 struct php_function *ret)
 {
 	const char *bytes = record->bytes.data;
-	struct script_pieces pieces;
+	struct memory_pieces pieces;
 	struct wire_blob name, file, class_head, class_name;
 
 	*ret = (struct php_function){ 0 };
@@ -67,14 +67,14 @@ bool php_function_decode(const struct php_fields *fields, const struct wire_memo
 	    !has_field(fields, fields->function_line, sizeof(uint32_t)) ||
 	    !has_field(fields, fields->function_name, sizeof(uint64_t)) ||
 	    !has_field(fields, fields->function_class, sizeof(uint64_t)) ||
-	    !script_pieces_begin(record, fields->function_size, &pieces) ||
-	    !script_pieces_next(&pieces, &name) || !script_pieces_next(&pieces, &file) ||
-	    !script_pieces_next(&pieces, &class_head) || !script_pieces_next(&pieces, &class_name))
+	    !memory_pieces_begin(record, fields->function_size, &pieces) ||
+	    !memory_pieces_next(&pieces, &name) || !memory_pieces_next(&pieces, &file) ||
+	    !memory_pieces_next(&pieces, &class_head) || !memory_pieces_next(&pieces, &class_name))
 		return false;
 	make_name(fields, record, &name, &class_name, ret->text.name);
 	if (*bytes == INTERNAL_FUNCTION)
 		return true;
 	append(fields, &file, ret->text.file);
-	ret->first_line = script_number(bytes + fields->function_line, sizeof(uint32_t));
+	ret->first_line = memory_number(bytes + fields->function_line, sizeof(uint32_t));
 	return true;
 }

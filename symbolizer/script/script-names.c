@@ -7,6 +7,7 @@
 #include "symbolizer/script/cpython-code.h"
 #include "symbolizer/script/php-function.h"
 #include "symbolizer/script/script-names.h"
+#include "symbolizer/script/v8-function.h"
 
 struct script_code {
 	UT_hash_handle hh;
@@ -135,12 +136,26 @@ static struct script_code *make_php(const struct runtime_fields *fields,
 	return code;
 }
 
+/* Records of V8 are also those of compiled code, which has no name. */
+static struct script_code *make_v8(const struct runtime_fields *fields,
+				   const struct wire_memory *record, bool *ret_is_damaged)
+{
+	static const struct cpython_lines none;
+	struct script_code_text text;
+
+	*ret_is_damaged = false;
+	if (!v8_function_decode(&fields->v8, record, &text))
+		*text.name = *text.file = 0;
+	return make_code(&text, &none);
+}
+
 /* By language. Each returns NULL if the record is damaged, or there is no memory. */
 static struct script_code *(*const makers[SCRIPT_LANGUAGES_MAX])(
 	const struct runtime_fields *fields, const struct wire_memory *record,
 	bool *ret_is_damaged) = {
 	[SCRIPT_CPYTHON] = make_cpython,
 	[SCRIPT_PHP] = make_php,
+	[SCRIPT_V8] = make_v8,
 };
 
 /* Takes over the code. */

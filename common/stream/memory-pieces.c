@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
-#include "symbolizer/script/script-code.h"
+#include "common/stream/memory-pieces.h"
 
-bool script_pieces_begin(const struct wire_memory *record, uint64_t object_size,
-			 struct script_pieces *ret)
+bool memory_pieces_begin(const struct wire_memory *record, uint64_t object_size,
+			 struct memory_pieces *ret)
 {
 	const char *bytes = record->bytes.data;
 
 	if (object_size > record->bytes.size)
 		return false;
-	*ret = (struct script_pieces){ bytes + object_size, bytes + record->bytes.size };
+	*ret = (struct memory_pieces){ bytes + object_size, bytes + record->bytes.size };
 	return true;
 }
 
-bool script_pieces_next(struct script_pieces *pieces, struct wire_blob *ret)
+bool memory_pieces_next(struct memory_pieces *pieces, struct wire_blob *ret)
 {
 	uint64_t size;
 
@@ -30,7 +30,7 @@ bool script_pieces_next(struct script_pieces *pieces, struct wire_blob *ret)
 	return true;
 }
 
-uint64_t script_number(const char *at, size_t size)
+uint64_t memory_number(const char *at, size_t size)
 {
 	uint64_t number = 0;
 

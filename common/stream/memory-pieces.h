@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What memory records have: an object, and pieces behind it, to which its pointers led. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/wire/wire.h"
+
+/* A piece behind an object: its size in 8 bytes, and its bytes, filled to a multiple of 8. */
+struct memory_pieces {
+	const char *at, *end;
+};
+
+/* False: the object itself is not whole. */
+bool memory_pieces_begin(const struct wire_memory *record, uint64_t object_size,
+			 struct memory_pieces *ret);
+
+/* False: there is none, or it is not whole. */
+bool memory_pieces_next(struct memory_pieces *pieces, struct wire_blob *ret);
+
+/* A number of up to 8 bytes, of a little-endian machine. */
+uint64_t memory_number(const char *at, size_t size);

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
+#include "common/stream/v8-pieces.h"
+#include "symbolizer/script/v8-function.h"
+
+enum {
+	/* InstanceType of strings (src/objects/instance-type.h). */
+	NOT_STRING = 0x80,
+	REPRESENTATION = 7,
+	SEQUENTIAL = 0,
+	THIN = 5,
+	ONE_BYTE = 8,
+	STRING_LENGTH = 12,
+	STRING_TEXT = 16,
+	/* UTF-16: units of two surrogates make a character, */
+	HIGH_SURROGATE = 0xd800,
+	LOW_SURROGATE = 0xdc00,
+	SURROGATE_MASK = 0xfc00,
+	SURROGATE_BITS = 10,
+	BEYOND_UNITS = 0x10000,
+	/* and UTF-8 has up to four bytes of one. */
+	UTF8_MAX = 4,
+	UTF8_TWO = 0x80,
+	UTF8_THREE = 0x800,
+	UTF8_MORE = 0x3f,
+	UTF8_SHIFT = 6,
+};
+
+static const char anonymous[] = "(anonymous)";
+
+/* Appends a character to `to`, which has room for UTF8_MAX bytes. Returns the bytes. */
+static size_t put_character(uint32_t character, char *to)
+{
+	static const uint8_t first[UTF8_MAX + 1] = { 0, 0, 0xc0, 0xe0, 0xf0 };
+	size_t n = character < UTF8_TWO	      ? 1
+		   : character < UTF8_THREE   ? 2
+		   : character < BEYOND_UNITS ? 3
+					      : UTF8_MAX;
+
+	for (size_t i = n; i-- > 1; character >>= UTF8_SHIFT)
+		to[i] = (char)(UTF8_TWO | (character & UTF8_MORE));
+	to[0] = (char)(first[n] | character);
+	return n;
+}
+
+static uint32_t unit_at(const struct wire_blob *text, size_t i, size_t unit)
+{
+	return memory_number((const char *)text->data + i * unit, unit);
+}
+
+/* The character at `*i`, behind which that is then. */
+static uint32_t next_character(const struct wire_blob *text, size_t *i, size_t n, size_t unit)
+{
+	uint32_t character = unit_at(text, (*i)++, unit), low;
+
+	if ((character & SURROGATE_MASK) != HIGH_SURROGATE || *i == n)
+		return character;
+	low = unit_at(text, *i, unit);
+	if ((low & SURROGATE_MASK) != LOW_SURROGATE)
+		return character;
+	++*i;
+	return BEYOND_UNITS + ((character & ~SURROGATE_MASK) << SURROGATE_BITS) +
+	       (low & ~SURROGATE_MASK);
+}
+
+/* Copies the text of a string as UTF-8, as far as it was read. */
+static void copy_text(const struct wire_blob *string, uint16_t type, char ret[SCRIPT_TEXT_MAX])
+{
+	struct wire_blob text = { (const char *)string->data + STRING_TEXT,
+				  string->size - STRING_TEXT };
+	size_t unit = type & ONE_BYTE ? 1 : 2, n_read = text.size / unit, used = 0;
+	uint32_t n = memory_number((const char *)string->data + STRING_LENGTH, sizeof(n));
+
+	n = n < n_read ? n : n_read;
+	for (size_t i = 0; i < n && used < SCRIPT_TEXT_MAX - 1 - UTF8_MAX;) {
+		uint32_t character = next_character(&text, &i, n, unit);
+
+		if (!character)
+			break;
+		used += put_character(character, ret + used);
+	}
+	ret[used] = 0;
+}
+
+static bool read_type(const struct v8_fields *fields, const struct wire_blob *map, uint16_t *ret)
+{
+	if (map->size < fields->map_type + sizeof(*ret))
+		return false;
+	memcpy(ret, (const char *)map->data + fields->map_type, sizeof(*ret));
+	return true;
+}
+
+/* Reads a string whose text is in it. False: it is none, or of another kind. */
+static bool read_string(const struct v8_fields *fields, const struct wire_blob *string,
+			const struct wire_blob *map, char ret[SCRIPT_TEXT_MAX])
+{
+	uint16_t type;
+
+	if (string->size < STRING_TEXT || !read_type(fields, map, &type) || type >= NOT_STRING ||
+	    (type & REPRESENTATION) != SEQUENTIAL)
+		return false;
+	copy_text(string, type, ret);
+	return true;
+}
+
+static bool is_thin(const struct v8_fields *fields, const struct wire_blob *map)
+{
+	uint16_t type;
+
+	return read_type(fields, map, &type) && type < NOT_STRING &&
+	       (type & REPRESENTATION) == THIN;
+}
+
+/* A function without a name has that by which the parser knows it, if there is one. */
+static void read_name(const struct v8_fields *fields,
+		      const struct wire_blob piece[V8_FUNCTION_PIECES_MAX],
+		      char ret[SCRIPT_TEXT_MAX])
+{
+	if (!read_string(fields, &piece[V8_FUNCTION_NAME], &piece[V8_FUNCTION_NAME_MAP], ret) ||
+	    *ret)
+		return;
+	if (!read_string(fields, &piece[V8_FUNCTION_INFERRED], &piece[V8_FUNCTION_INFERRED_MAP],
+			 ret) ||
+	    !*ret)
+		strcpy(ret, anonymous);
+}
+
+bool v8_function_decode(const struct v8_fields *fields, const struct wire_memory *record,
+			struct script_code_text *ret)
+{
+	struct wire_blob piece[V8_FUNCTION_PIECES_MAX];
+	struct memory_pieces pieces;
+	uint16_t type;
+
+	*ret->name = *ret->file = 0;
+	if (!memory_pieces_begin(record, fields->function_size, &pieces))
+		return false;
+	for (size_t i = 0; i < V8_FUNCTION_PIECES_MAX; i++)
+		if (!memory_pieces_next(&pieces, &piece[i]))
+			return false;
+	if (!read_type(fields, &piece[V8_FUNCTION_MAP], &type) || type != fields->function_type)
+		return false;
+	read_name(fields, piece, ret->name);
+	if (!read_string(fields, &piece[V8_FUNCTION_FILE], &piece[V8_FUNCTION_FILE_MAP],
+			 ret->file) &&
+	    is_thin(fields, &piece[V8_FUNCTION_FILE_MAP]))
+		read_string(fields, &piece[V8_FUNCTION_ACTUAL], &piece[V8_FUNCTION_ACTUAL_MAP],
+			    ret->file);
+	return true;
+}

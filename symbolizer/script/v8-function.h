@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Functions of JavaScript, as memory records have them (common/stream/v8-pieces.h). */
+#pragma once
+
+#include "common/stream/runtime-table.h"
+#include "symbolizer/script/script-code.h"
+
+/* The name and the file of a function. False: the record is damaged, or that of other things. */
+bool v8_function_decode(const struct v8_fields *fields, const struct wire_memory *record,
+			struct script_code_text *ret);

