@@ -16,9 +16,11 @@ enum {
 	/* UTF-16: units of two surrogates make a character, */
 	HIGH_SURROGATE = 0xd800,
 	LOW_SURROGATE = 0xdc00,
+	SURROGATES_END = 0xe000,
 	SURROGATE_MASK = 0xfc00,
 	SURROGATE_BITS = 10,
 	BEYOND_UNITS = 0x10000,
+	REPLACEMENT = 0xfffd,
 	/* and UTF-8 has up to four bytes of one. */
 	UTF8_MAX = 4,
 	UTF8_TWO = 0x80,
@@ -49,16 +51,19 @@ static uint32_t unit_at(const struct wire_blob *text, size_t i, size_t unit)
 	return memory_number((const char *)text->data + i * unit, unit);
 }
 
-/* The character at `*i`, behind which that is then. */
+/*
+ * The character at `*i`, behind which that is then. JavaScript allows surrogates of which the other
+ * one is missing.
+ */
 static uint32_t next_character(const struct wire_blob *text, size_t *i, size_t n, size_t unit)
 {
 	uint32_t character = unit_at(text, (*i)++, unit), low;
 
-	if ((character & SURROGATE_MASK) != HIGH_SURROGATE || *i == n)
+	if (character < HIGH_SURROGATE || character >= SURROGATES_END)
 		return character;
-	low = unit_at(text, *i, unit);
-	if ((low & SURROGATE_MASK) != LOW_SURROGATE)
-		return character;
+	low = *i < n ? unit_at(text, *i, unit) : 0;
+	if (character >= LOW_SURROGATE || (low & SURROGATE_MASK) != LOW_SURROGATE)
+		return REPLACEMENT;
 	++*i;
 	return BEYOND_UNITS + ((character & ~SURROGATE_MASK) << SURROGATE_BITS) +
 	       (low & ~SURROGATE_MASK);
