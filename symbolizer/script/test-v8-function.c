@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Names and files of functions of JavaScript, as memory has them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <uchar.h>
+
+#include <cmocka.h>
+
+#include "symbolizer/script/v8-function.h"
+
+enum {
+	SIZE = 72,
+	MAP_SIZE = 16,
+	TYPE_AT = 12,
+	FUNCTION_TYPE = 0x112,
+	CODE_TYPE = 0xce,
+	/* Of strings. */
+	LENGTH_AT = 12,
+	TEXT_AT = 16,
+	TWO_BYTE = 0x20, /* not internalized */
+	ONE_BYTE = 0x28,
+	INTERNALIZED = 0x08,
+	CONS = 0x29,
+	THIN = 0x2d,
+	NO_STRING = 0x83,
+};
+
+static const struct v8_fields fields = {
+	.function_size = SIZE,
+	.function_type = FUNCTION_TYPE,
+	.map_type = TYPE_AT,
+};
+
+/* A string of `n` characters, of whose text some bytes were read; without text: not in memory. */
+struct string {
+	uint16_t type;
+	const void *text;
+	uint32_t n;
+	size_t n_read;
+};
+
+#define LATIN(text)                                                                                \
+	{                                                                                          \
+		ONE_BYTE, text, sizeof(text) - 1, sizeof(text) - 1                                 \
+	}
+#define WIDE(text)                                                                                 \
+	{                                                                                          \
+		TWO_BYTE, text, sizeof(text) / sizeof(char16_t) - 1,                               \
+			sizeof(text) - sizeof(char16_t)                                            \
+	}
+
+/* What a function leads to. */
+struct parts {
+	struct string name, inferred, file, actual;
+};
+
+static struct {
+	char bytes[16384];
+	size_t size;
+} made;
+
+static void put_piece(const void *bytes, uint64_t size)
+{
+	memcpy(made.bytes + made.size, &size, sizeof(size));
+	if (size)
+		memcpy(made.bytes + made.size + sizeof(size), bytes, size);
+	made.size += sizeof(size) + ((size + 7) & ~7UL);
+}
+
+static void put_map(uint16_t type)
+{
+	char map[MAP_SIZE] = { 0 };
+
+	memcpy(map + TYPE_AT, &type, sizeof(type));
+	put_piece(map, sizeof(map));
+}
+
+/* A string, and its map. */
+static void put_string(const struct string *string)
+{
+	char object[4096] = { 0 };
+
+	if (!string->text) {
+		put_piece(NULL, 0);
+		put_piece(NULL, 0);
+		return;
+	}
+	memcpy(object + LENGTH_AT, &string->n, sizeof(string->n));
+	memcpy(object + TEXT_AT, string->text, string->n_read);
+	put_piece(object, TEXT_AT + string->n_read);
+	put_map(string->type);
+}
+
+static void make(const struct parts *parts)
+{
+	static const char object[64];
+
+	memset(&made, 0, sizeof(made));
+	made.size = SIZE;
+	put_map(FUNCTION_TYPE);
+	put_piece(object, sizeof(object)); /* ScopeInfo */
+	put_string(&parts->name);
+	put_string(&parts->inferred);
+	put_piece(object, sizeof(object)); /* Script */
+	put_string(&parts->file);
+	put_string(&parts->actual);
+}
+
+static struct script_code_text decode(const struct parts *parts)
+{
+	struct wire_memory record = { .bytes = { made.bytes, 0 } };
+	struct script_code_text text;
+
+	make(parts);
+	record.bytes.size = made.size;
+	assert_true(v8_function_decode(&fields, &record, &text));
+	return text;
+}
+
+static void check_name(const struct string *name, const char *expected)
+{
+	const struct parts parts = { .name = *name };
+
+	assert_string_equal(decode(&parts).name, expected);
+}
+
+static void test_names_become_utf8(void **state)
+{
+	const struct string latin = LATIN("caf\xe9"), greek = WIDE(u"\u03c0_\u20ac"),
+			    beyond = WIDE(u"a\U0001f40dz"), highest = WIDE(u"\U0010ffff");
+	struct string internalized = LATIN("find");
+
+	internalized.type = INTERNALIZED;
+	check_name(&internalized, "find");
+	check_name(&latin, "caf\xc3\xa9");
+	check_name(&greek, "\xcf\x80_\xe2\x82\xac");
+	check_name(&beyond, "a\xf0\x9f\x90\x8dz");
+	check_name(&highest, "\xf4\x8f\xbf\xbf");
+}
+
+/* They are no characters, and UTF-8 has no form for them. */
+static void test_surrogates_without_the_other_one_are_replaced(void **state)
+{
+	static const char16_t low[] = { 0xdc00, 'x', 0 }, high[] = { 0xd83d, 'x', 0 },
+			      last[] = { 'x', 0xd83d, 0 }, twice[] = { 0xd83d, 0xd83d, 0xdc0d, 0 };
+	const struct string low_first = WIDE(low), high_first = WIDE(high), high_last = WIDE(last),
+			    one_too_many = WIDE(twice);
+
+	check_name(&low_first, "\xef\xbf\xbdx");
+	check_name(&high_first, "\xef\xbf\xbdx");
+	check_name(&high_last, "x\xef\xbf\xbd");
+	check_name(&one_too_many, "\xef\xbf\xbd\xf0\x9f\x90\x8d");
+}
+
+static void test_names_end_where_reading_did(void **state)
+{
+	struct string name = LATIN("findUser");
+
+	name.n_read = 4;
+	check_name(&name, "find");
+	name = (struct string)WIDE(u"\u03c0\u03c0\u03c0");
+	name.n_read = 5; /* half of the last character is missing */
+	check_name(&name, "\xcf\x80\xcf\x80");
+	name = (struct string)LATIN("find, and what was there before");
+	name.n = 4;
+	check_name(&name, "find");
+}
+
+static void test_names_have_a_limit(void **state)
+{
+	static char16_t text[1200];
+	const struct parts parts = { .name = WIDE(text) };
+	struct script_code_text decoded;
+
+	for (size_t i = 0; i < sizeof(text) / sizeof(*text); i++)
+		text[i] = 0x20ac;
+	decoded = decode(&parts);
+	assert_in_range(strlen(decoded.name), SCRIPT_TEXT_MAX - 2 * 4, SCRIPT_TEXT_MAX - 1);
+	assert_int_equal(strlen(decoded.name) % 3, 0); /* whole characters */
+}
+
+static void test_functions_without_a_name_have_the_inferred_one(void **state)
+{
+	const struct parts inferred = { .name = LATIN(""), .inferred = LATIN("App.onClick") },
+			   named = { .name = LATIN("find"), .inferred = LATIN("App.find") },
+			   none = { .name = LATIN(""), .inferred = LATIN("") },
+			   absent = { .name = LATIN("") };
+
+	assert_string_equal(decode(&inferred).name, "App.onClick");
+	assert_string_equal(decode(&named).name, "find");
+	assert_string_equal(decode(&none).name, "(anonymous)");
+	assert_string_equal(decode(&absent).name, "(anonymous)");
+}
+
+/* A function whose name is not known may have one: the inferred one is not its. */
+static void test_what_was_not_in_memory_has_no_name(void **state)
+{
+	const struct parts parts = { .inferred = LATIN("App.onClick"), .file = LATIN("/a.js") };
+
+	assert_string_equal(decode(&parts).name, "");
+	assert_string_equal(decode(&parts).file, "/a.js");
+}
+
+static void test_a_file_is_the_text_or_what_it_leads_to(void **state)
+{
+	struct parts parts = { .file = LATIN("file:///srv/app.mjs"), .actual = LATIN("garbage") };
+
+	assert_string_equal(decode(&parts).file, "file:///srv/app.mjs");
+	parts.file = (struct string)LATIN("\x01\x02\x03\x04\x05\x06\x07\x08");
+	parts.file.type = THIN;
+	parts.actual = (struct string)WIDE(u"/srv/\u03c0.js");
+	assert_string_equal(decode(&parts).file, "/srv/\xcf\x80.js");
+	parts.actual.type = NO_STRING;
+	assert_string_equal(decode(&parts).file, "");
+	parts.actual.text = NULL;
+	assert_string_equal(decode(&parts).file, "");
+}
+
+static void test_other_strings_have_no_text(void **state)
+{
+	struct parts parts = { .name = LATIN("garbage"),
+			       .file = LATIN("garbage"),
+			       .actual = LATIN("garbage") };
+
+	parts.file.type = parts.name.type = CONS;
+	assert_string_equal(decode(&parts).name, "");
+	assert_string_equal(decode(&parts).file, "");
+	parts.file.type = NO_STRING; /* undefined: code of eval() */
+	assert_string_equal(decode(&parts).file, "");
+	parts.file.type = NO_STRING | THIN;
+	assert_string_equal(decode(&parts).file, "");
+}
+
+static bool is_decoded(const char *bytes, size_t size)
+{
+	const struct wire_memory record = { .bytes = { bytes, size } };
+	struct script_code_text text;
+
+	return v8_function_decode(&fields, &record, &text);
+}
+
+static void test_other_objects_are_refused(void **state)
+{
+	const struct parts parts = { .name = LATIN("find") };
+	static const char zeros[1024];
+	const uint16_t type = CODE_TYPE;
+
+	make(&parts);
+	assert_true(is_decoded(made.bytes, made.size));
+	memcpy(made.bytes + SIZE + sizeof(uint64_t) + TYPE_AT, &type, sizeof(type));
+	assert_false(is_decoded(made.bytes, made.size));
+	assert_false(is_decoded(zeros, sizeof(zeros)));
+	memset(made.bytes, 0xff, sizeof(made.bytes));
+	assert_false(is_decoded(made.bytes, sizeof(made.bytes)));
+}
+
+static void test_damaged_records_are_refused(void **state)
+{
+	const struct parts parts = { .name = LATIN("find"),
+				     .inferred = LATIN("A.find"),
+				     .file = LATIN("/a.js"),
+				     .actual = LATIN("/b.js") };
+
+	make(&parts);
+	assert_true(is_decoded(made.bytes, made.size));
+	for (size_t size = 0; size < made.size; size++) {
+		char *copy = test_malloc(size ? size : 1);
+
+		memcpy(copy, made.bytes, size);
+		assert_false(is_decoded(copy, size));
+		test_free(copy);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_names_become_utf8),
+		cmocka_unit_test(test_surrogates_without_the_other_one_are_replaced),
+		cmocka_unit_test(test_names_end_where_reading_did),
+		cmocka_unit_test(test_names_have_a_limit),
+		cmocka_unit_test(test_functions_without_a_name_have_the_inferred_one),
+		cmocka_unit_test(test_what_was_not_in_memory_has_no_name),
+		cmocka_unit_test(test_a_file_is_the_text_or_what_it_leads_to),
+		cmocka_unit_test(test_other_strings_have_no_text),
+		cmocka_unit_test(test_other_objects_are_refused),
+		cmocka_unit_test(test_damaged_records_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

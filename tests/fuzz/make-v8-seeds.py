@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Writes seeds for the fuzz targets of JavaScript into their corpora: records and walks as V8 12.4 has them, made by hand."""
+import struct
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+V8 = 2  # enum script_language
+FUNCTION_SIZE, CODE_SIZE, WINDOW, DATA_OWN, BASELINE, TURBOFAN = 72, 64, 104, 0x40, 10, 12
+FUNCTION_TYPE, SCOPE_TYPE, CODE_TYPE = 0x112, 0x110, 0xCE
+# In the order of struct v8_fields.
+FIELDS = struct.pack("<19h", 48, 32, 80, 88, FUNCTION_SIZE, 8, 12, FUNCTION_TYPE, SCOPE_TYPE, CODE_SIZE, 40, 52, 48, 8, CODE_TYPE,
+                     BASELINE, 24, DATA_OWN, 16)
+ONE_BYTE, TWO_BYTE, THIN, NO_STRING = 0x28, 0x20, 0x2D, 0x83
+IDENTITY = 99
+FUNCTIONS = 0x100001, 0x200001, 0x300001  # addresses with the bit of an object
+
+
+def piece(data=b""):
+    return struct.pack("<Q", len(data)) + data + bytes(-len(data) % 8)
+
+
+def type_map(kind):
+    return piece(struct.pack("<QIHH", 0, 0, kind, 0))
+
+
+def string(kind, text, n=None):
+    characters = text if isinstance(text, bytes) else text.encode("utf-16-le")
+    count = len(characters) // (1 if kind & 8 else 2) if n is None else n
+    return piece(struct.pack("<QII", 0, 0, count) + characters) + type_map(kind)
+
+
+def function(name, inferred, file, actual, data=1):
+    return (struct.pack("<QQ", 0, data).ljust(FUNCTION_SIZE, b"\0") + type_map(FUNCTION_TYPE) + piece(bytes(64)) + name + inferred +
+            piece(bytes(72)) + file + actual)
+
+
+ABSENT = piece() + piece()
+RECORDS = {
+    "one-byte": function(string(ONE_BYTE, b"find"), ABSENT, string(ONE_BYTE, b"/srv/app.js"), ABSENT),
+    "two-byte": function(string(TWO_BYTE, "\u03c0\U0001f40d"), ABSENT, string(TWO_BYTE, "/srv/\u03c0.js"), ABSENT),
+    "inferred": function(string(ONE_BYTE, b""), string(ONE_BYTE, b"App.onClick"), string(NO_STRING, b"undefined"), ABSENT),
+    "thin": function(string(ONE_BYTE, b"find"), ABSENT, string(THIN, b"\1\0\0\0\0\0\0\0"), string(ONE_BYTE, b"/srv/app.js")),
+    "cut": function(string(ONE_BYTE, b"fi", 400), ABSENT, string(TWO_BYTE, "/srv/\ud83d".encode("utf-16-le", "surrogatepass"), 400),
+                    ABSENT),
+    "builtin": function(ABSENT, ABSENT, ABSENT, ABSENT, 0),
+}
+
+
+def number(value):
+    bits, out = (value << 1) ^ (value >> 63), b""
+    while bits > 0x7F:
+        out, bits = out + bytes([bits & 0x7F | 0x80]), bits >> 7
+    return out + bytes([bits])
+
+
+def array(data, n):
+    return piece(struct.pack("<QII", 0, 0, n) + data)
+
+
+def positions(entries):
+    place, position, table = -1, 0, b""
+    for at, to in entries:
+        table += number(-(at - place) - 1) + number(to - position)
+        place, position = at, to
+    return array(table, len(table))
+
+
+def code(start, kind, data, rest):
+    head = struct.pack("<6QII", 0, data, 0, 0, 0, start, kind, 100)
+    return head.ljust(CODE_SIZE, b"\0") + type_map(CODE_TYPE) + rest
+
+
+def optimized(start):
+    """FUNCTIONS[0], with FUNCTIONS[1] inlined, which has inlined FUNCTIONS[2]."""
+    data = struct.pack("<3QII", 0, 0, 0, 0, 2).ljust(DATA_OWN, b"\0") + struct.pack("<Q", FUNCTIONS[0])
+    inlinings = struct.pack("<Qi4xQi4x", 0, 0, 1 << 31, 1)
+    return code(start, TURBOFAN, 1, positions([(0, 0), (2, 1 << 31), (4, 2 << 31)]) + piece(data.ljust(96, b"\0")) +
+                array(inlinings, len(inlinings)) + array(struct.pack("<2Q", *FUNCTIONS[1:]), 2) + piece() +
+                piece(struct.pack("<2Q", IDENTITY, IDENTITY)))
+
+
+def baseline(start):
+    return code(start, BASELINE, 0x700001, piece() * 6)
+
+
+def frame(n_c, of, bytecode=0, code_address=0):
+    """That of the target's C frame number `n_c`, whose frames have 256 bytes and their number as address."""
+    window = struct.pack("<13Q", 0, 0, 0, 0, bytecode, 0, FUNCTIONS[of], 1, 0, 0, n_c, code_address, IDENTITY if code_address else 0)
+    return struct.pack("<QQ", (n_c + 1) * 256 - 16, IDENTITY) + window
+
+
+def walk(*frames):
+    return struct.pack("<4H", 0, WINDOW, len(frames), 1) + b"".join(frames)
+
+
+def objects(*bodies):
+    return bytes([len(bodies)]) + b"".join(
+        struct.pack("<QQH", address & ~7, IDENTITY, len(body)) + body for address, body in bodies)
+
+
+PLAIN = RECORDS["one-byte"]
+KNOWN = *((each, PLAIN) for each in FUNCTIONS), (0x800000, optimized(20)), (0x900000, baseline(20))
+SCRIPTS = {
+    "interpreted": walk(frame(0, 0), frame(2, 1), frame(4, 2)),
+    "optimized": walk(frame(23, 0, code_address=0x800000), frame(25, 0, code_address=0x800000)),
+    "baseline": walk(frame(21, 1, bytecode=0x700001, code_address=0x900000), frame(3, 2)),
+    "alternatives": walk(frame(0, 0), frame(0, 1), frame(5, 2)),
+}
+
+
+def write(corpus, name, data):
+    (HERE / corpus).mkdir(exist_ok=True)
+    (HERE / corpus / name).write_bytes(data)
+
+
+for each, record in RECORDS.items():
+    write("v8-function", each, FIELDS + record)
+write("v8-function", "code", FIELDS + optimized(20))
+for each, made in SCRIPTS.items():
+    write("scripts", f"v8-{each}", bytes([V8]) + FIELDS + objects(*KNOWN) + made)
