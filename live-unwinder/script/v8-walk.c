@@ -93,11 +93,10 @@ static bool is_of_code(const struct v8_walk *walk, const struct v8_code *code, c
 	       code->data == (walk_view_word(window, fields->frame_bytecode) & ~7ULL);
 }
 
-/* Adds what optimized code has inlined at an instruction, in front of its own function. */
-static bool add_inlined(struct v8_walk *walk, const struct v8_code *code, uint64_t instruction)
+/* Adds what optimized code has inlined at an offset, in front of its own function. */
+static bool add_inlined(struct v8_walk *walk, const struct v8_code *code, uint64_t offset)
 {
 	struct v8_inlined inlined[V8_CALLS_MAX];
-	uint64_t offset = instruction - code->start - !walk->is_innermost; /* a call: within it */
 	int n = v8_code_find_inlined(walk->fields, code, offset, inlined);
 
 	for (int i = 0; i < n; i++)
@@ -113,15 +112,18 @@ static bool read_code(struct v8_walk *walk, const char *window, uint64_t address
 	struct script_code_view view = { 0 };
 	struct wire_blob bytes;
 	struct v8_code code;
+	uint64_t offset;
 
 	if (code_table_find(walk->codes, walk->process, address, identity, &view) !=
 		    CODE_IS_KNOWN ||
 	    !code_table_find_bytes(walk->codes, view.number, &bytes) ||
-	    !v8_code_read(walk->fields, &bytes, &code) || instruction < code.start ||
-	    instruction - code.start > code.length || !is_of_code(walk, &code, window))
+	    !v8_code_read(walk->fields, &bytes, &code) || !is_of_code(walk, &code, window))
 		return false;
-	walk->is_proved = walk->is_innermost && instruction - code.start >= FRAME_IS_MADE;
-	return code.kind == walk->fields->code_baseline || add_inlined(walk, &code, instruction);
+	offset = instruction - code.start - !walk->is_innermost; /* a call: within it */
+	if (offset >= code.length)
+		return false;
+	walk->is_proved = walk->is_innermost && offset >= FRAME_IS_MADE;
+	return code.kind == walk->fields->code_baseline || add_inlined(walk, &code, offset);
 }
 
 /* Makes a frame with a function a segment. False: something of it is not known. */
