@@ -160,6 +160,12 @@ static bool is_builtin(const struct v8_walk *walk, uint64_t address, uint64_t id
 	       view.trait == V8_BUILTIN;
 }
 
+/* Whether the frame has a function already, of the other thing that it may execute. */
+static bool has_segment(const struct script_stack *stack, uint64_t address)
+{
+	return stack->n_segments && stack->segments[stack->n_segments - 1].anchor == address;
+}
+
 /*
  * Frames without a function are those of stubs, and of builtins, which are in the stack already.
  * The innermost frame is there twice, with what it may execute: one of both must be known.
@@ -182,7 +188,7 @@ static void read_frames(struct v8_walk *walk)
 			innermost = element.address;
 		if (take_frame(walk, &element, window))
 			walk->missed = 0;
-		else if (!walk->is_partial)
+		else if (!walk->is_partial && !has_segment(walk->stack, element.address))
 			walk->missed = element.address;
 	}
 	walk->is_partial |= walk->missed != 0;
