@@ -68,12 +68,16 @@ static bool is_in_interpreter(const struct script_stack *stack, const struct unw
 }
 
 /*
- * Whether a frame executes what a segment says. Of the innermost one, which has called C, V8 knows
- * an instruction shortly before the call.
+ * Whether a frame executes what a segment says. If the innermost one has called C, V8 knows an
+ * instruction shortly before the call; else it is what the thread executes.
  */
-static bool executes(const struct wire_frame *frame, const struct script_segment *segment)
+static bool executes(const struct unwinding *unwinding, size_t frame,
+		     const struct script_segment *segment)
 {
-	return frame->address - segment->instruction <= (segment->is_innermost ? CALL_MAX : 0);
+	const struct wire_frame *frames = unwinding->frames;
+	bool has_called_c = segment->is_innermost && segment->instruction != frames[0].address;
+
+	return frames[frame].address - segment->instruction <= (has_called_c ? CALL_MAX : 0);
 }
 
 /* A segment is that of a frame which has its frame pointer, and executes what it says. */
@@ -83,7 +87,7 @@ static bool is_frame_of(const struct script_stack *stack, const struct unwinding
 	const struct wire_frame *of = &unwinding->frames[frame];
 
 	return unwinding->stack_pointers[frame + 1] == segment->anchor + FRAME_RECORD_SIZE &&
-	       executes(of, segment) &&
+	       executes(unwinding, frame, segment) &&
 	       is_in_interpreter(stack, unwinding, of) != segment->is_compiled;
 }
 
