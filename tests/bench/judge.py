@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """
-Whether a stack of functions whose names tell their callers (tests/programs/chains.py, chains.php) is right: all of them, from
-the root on; cut: frames are missing at an end, and the rest is true; or wrong: a function has another caller than its name
-tells.
+Whether a stack of functions whose names tell their callers (tests/programs/chains.py, chains.php, chains.js) is right: all of
+them, from the root on; cut: frames are missing at an end, or are shown as unknown, and the rest is true; or wrong: a function
+has another caller than its name tells.
 """
 from interpreters import LINK, has_true_closures, is_true
 
-ROOTS = "<module>", "{main}", "<top-level>"  # as profilers call what a file has outside of functions
+# As profilers call what a file has outside of functions; in node, what loads the file.
+ROOTS = "<module>", "{main}", "<top-level>", "executeUserEntryPoint"
+UNKNOWN = "[unknown]"
 
 
 def is_consistent(names):
-    """Whether each function that is there has the caller that its name tells, or none at all."""
-    chain = [name for name in names if name == "f0" or LINK.match(name)]
+    """Whether each function that is there has the caller that its name tells, one that is unknown, or none at all."""
+    chain = [name for name in names if name == "f0" or LINK.match(name) or name.startswith(UNKNOWN)]
     return has_true_closures(names) and all(
+        UNKNOWN in inner + outer or
         LINK.match(inner) and outer.startswith("f0" if LINK.match(inner)[2] == "0" else f"f{LINK.match(inner)[2]}_of_")
         for inner, outer in zip(chain, chain[1:]))
 
@@ -21,6 +24,6 @@ def judge(names):
     """Of the names of a stack, the innermost first; None: it is not within the functions."""
     if not any(name == "f0" or LINK.match(name) for name in names):
         return None
-    if is_true(names) and any(root in names[-3:] for root in ROOTS):
+    if is_true(names) and any(root in names[-4:] for root in ROOTS):
         return "right"
     return "cut" if is_consistent(names) else "wrong"
