@@ -37,15 +37,13 @@ int scripts_take_memory(struct scripts *scripts, const struct wire_memory *recor
 		runtime_table_find(&scripts->runtimes, record->process);
 	const struct script_reader *reader;
 	uint64_t trait;
-	int r;
 
 	if (!fields)
 		return 0;
 	reader = &script_readers[fields->language];
 	trait = reader->trait(fields, record);
-	r = code_table_add(&scripts->codes, record, trait);
-	return r == 0 && trait && trait == reader->kept ? code_table_keep(&scripts->codes, record)
-							: r;
+	return (trait && trait == reader->kept ? code_table_keep : code_table_add)(&scripts->codes,
+										   record, trait);
 }
 
 void scripts_forget(struct scripts *scripts, uint64_t process)

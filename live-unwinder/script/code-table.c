@@ -81,15 +81,10 @@ static struct kept_code *find_kept(const struct code_table *table, uint64_t numb
 	return code;
 }
 
-int code_table_keep(struct code_table *table, const struct wire_memory *record)
+static int keep_bytes(struct code_table *table, const struct wire_memory *record)
 {
-	struct kept_code *code;
+	struct kept_code *code = malloc(sizeof(*code) + record->bytes.size);
 
-	if (!record->number || find_kept(table, record->number))
-		return 0;
-	if (table->n_bytes + record->bytes.size > CODE_BYTES_MAX)
-		forget_all(table);
-	code = malloc(sizeof(*code) + record->bytes.size);
 	if (!code)
 		return -ENOMEM;
 	code->number = record->number;
@@ -103,6 +98,28 @@ int code_table_keep(struct code_table *table, const struct wire_memory *record)
 	}
 	table->n_bytes += code->size;
 	return 0;
+}
+
+/* Whether an object has the number of this record: not that of an earlier one, or none. */
+static bool has_number(const struct code_table *table, const struct wire_memory *record)
+{
+	struct script_code_view view;
+
+	return code_table_find(table, record->process, record->address, record->identity, &view) ==
+		       CODE_IS_KNOWN &&
+	       view.number == record->number;
+}
+
+int code_table_keep(struct code_table *table, const struct wire_memory *record, uint64_t trait)
+{
+	int r;
+
+	if (table->n_bytes + record->bytes.size > CODE_BYTES_MAX)
+		forget_all(table);
+	r = code_table_add(table, record, trait);
+	return r || !has_number(table, record) || find_kept(table, record->number)
+		       ? r
+		       : keep_bytes(table, record);
 }
 
 bool code_table_find_bytes(const struct code_table *table, uint64_t number, struct wire_blob *ret)

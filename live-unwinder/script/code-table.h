@@ -35,8 +35,8 @@ void code_table_deinit(struct code_table *table);
 /* Adds an object, which has this trait; 0: it is no code. 0 or -ENOMEM. */
 int code_table_add(struct code_table *table, const struct wire_memory *record, uint64_t trait);
 
-/* Keeps the bytes of an object that was added. 0 or -ENOMEM. */
-int code_table_keep(struct code_table *table, const struct wire_memory *record);
+/* The same, and its bytes are kept. */
+int code_table_keep(struct code_table *table, const struct wire_memory *record, uint64_t trait);
 
 /* The bytes of an object by its number, until the table changes. False: they were not kept. */
 bool code_table_find_bytes(const struct code_table *table, uint64_t number, struct wire_blob *ret);
