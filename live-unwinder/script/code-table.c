@@ -20,6 +20,7 @@ struct kept_code {
 
 void code_table_init(struct code_table *table)
 {
+	*table = (struct code_table){ 0 };
 	pair_map_init(&table->numbers, CODE_TABLE_MAX);
 }
 
