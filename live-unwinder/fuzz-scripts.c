@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Hostile lists of interpreters. An input is a language, the fields of its runtime (two bytes
- * each), how many objects are known (a byte), these (address and identity, 16 bytes each), and then
- * a walk. Frames of the script are put between those of C, which stay in their order.
+ * each), how many objects are known (a byte), these (address and identity, 16 bytes each; of V8
+ * also two bytes for their size, and so many bytes), and then a walk. Frames of the script are put
+ * between those of C, which stay in their order; of V8 the second one may be removed.
  */
 #include "common/stream/script-place.h"
 #include "live-unwinder/script-merge.h"
@@ -19,6 +20,9 @@ enum {
 	OBJECT = 16,
 	LOOP = 2, /* frames whose code is of the interpreter's loop */
 	LOOP_SIZE = 30,
+	IMAGE = 3, /* the interpreter's, which has the code of some frames */
+	IMAGE_SIZE = 20,
+	COMPILED = 23, /* a frame that may be one of compiled code */
 };
 
 static const struct script_loop loop = { LOOP, LOOP + LOOP_SIZE, -1, -1 };
@@ -58,6 +62,18 @@ static void take_php(struct fuzz_input *input, struct php_fields *fields)
 	fields->frame_line &= INT16_MAX;
 }
 
+/* Likewise, but for one. */
+static void take_v8(struct fuzz_input *input, struct v8_fields *fields)
+{
+	int64_t *numbers = (int64_t *)fields, own;
+
+	take_numbers(input, numbers, sizeof(*fields) / sizeof(int64_t));
+	own = fields->data_own;
+	for (size_t i = 0; i < sizeof(*fields) / sizeof(int64_t); i++)
+		numbers[i] &= INT16_MAX;
+	fields->data_own = own;
+}
+
 static void take_fields(struct fuzz_input *input, struct runtime_fields *fields)
 {
 	uint8_t language;
@@ -66,8 +82,21 @@ static void take_fields(struct fuzz_input *input, struct runtime_fields *fields)
 	fields->language = language % SCRIPT_LANGUAGES_MAX;
 	if (fields->language == SCRIPT_PHP)
 		take_php(input, &fields->php);
+	else if (fields->language == SCRIPT_V8)
+		take_v8(input, &fields->v8);
 	else
 		take_cpython(input, &fields->cpython);
+}
+
+/* As scripts_take_memory() does. */
+static void add_object(const struct runtime_fields *fields, const struct wire_memory *record,
+		       struct code_table *codes)
+{
+	const struct script_reader *reader = &script_readers[fields->language];
+	uint64_t trait = reader->trait(fields, record);
+
+	fuzz_check((trait && trait == reader->kept ? code_table_keep
+						   : code_table_add)(codes, record, trait) == 0);
 }
 
 static void add_objects(struct fuzz_input *input, const struct runtime_fields *fields,
@@ -83,13 +112,57 @@ static void add_objects(struct fuzz_input *input, const struct runtime_fields *f
 			.number = i,
 			.bytes = { object, sizeof(object) },
 		};
+		void *block = NULL;
+		uint16_t size;
 
 		fuzz_take(input, &record.address, sizeof(record.address));
 		fuzz_take(input, &record.identity, sizeof(record.identity));
-		fuzz_check(code_table_add(
-				   codes, &record,
-				   script_readers[fields->language].trait(fields, &record)) == 0);
+		if (fields->language == SCRIPT_V8) {
+			fuzz_take(input, &size, sizeof(size));
+			block = fuzz_take_block(input, size, &record.bytes.size);
+			record.bytes.data = block;
+		}
+		add_object(fields, &record, codes);
+		free(block);
 	}
+}
+
+/* The process, with the interpreter's image; the same for all inputs. */
+static struct process *get_process(void)
+{
+	static struct process_table processes;
+	const struct wire_process process = { .process = PROCESS,
+					      .pid = PROCESS,
+					      .origin = WIRE_origin_SCANNED };
+	const struct wire_mapping mapping = {
+		.mapping = 1, .process = PROCESS, .start = 1, .length = IMAGE_SIZE, .image = IMAGE
+	};
+
+	if (!process_table_find(&processes, PROCESS)) {
+		fuzz_check(process_table_add(&processes, &process) == 0);
+		fuzz_check(process_table_map(&processes, &mapping) == 0);
+	}
+	return process_table_find(&processes, PROCESS);
+}
+
+/* How many frames of C are missing: only the second one may be. The others are in their order. */
+static size_t count_removed(const struct unwinding *unwinding, const struct script_stack *stack)
+{
+	size_t n_c = 0, n_removed = 0;
+
+	for (size_t i = 0; i < unwinding->n_frames; i++) {
+		const struct wire_frame *frame = &unwinding->frames[i];
+
+		if (frame->flags & WIRE_frame_flags_SCRIPT) {
+			fuzz_check(script_has(frame->address) && frame->mapping == MAPPING);
+			continue;
+		}
+		if (stack->anchoring == SCRIPT_ANCHOR_POINTER && n_c == 1 && frame->address == 2)
+			n_removed++;
+		fuzz_check(frame->address == n_removed + n_c++);
+	}
+	fuzz_check(n_c + n_removed == FRAMES);
+	return n_removed;
 }
 
 /*
@@ -103,29 +176,42 @@ static void check_merge(struct script_stack *stack, const struct wire_sample *sa
 	struct unwinding unwinding = {
 		.arch = &arch_x86_64,
 		.sample = sample,
+		.process = get_process(),
 		.frames = frames,
 		.stack_pointers = pointers,
 		.n_frames = FRAMES,
 		.end = end,
 	};
 	enum script_outcome outcome;
-	size_t n_c = 0;
+	size_t n_c;
 
 	for (size_t i = 0; i < FRAMES; i++) {
 		pointers[i] = i * FRAME_SIZE;
 		frames[i] = (struct wire_frame){ .address = i };
 	}
+	frames[COMPILED].flags = WIRE_frame_flags_FRAME_POINTER;
+	frames[0].flags = WIRE_frame_flags_EXACT;
 	outcome = script_merge(stack, &loop, MAPPING, &unwinding);
+	n_c = FRAMES - count_removed(&unwinding, stack);
+	fuzz_check(unwinding.n_frames <= n_c + stack->n);
+	if (stack->anchoring == SCRIPT_ANCHOR_POINTER) {
+		fuzz_check(outcome == SCRIPT_WHOLE || outcome == SCRIPT_PARTLY);
+		return;
+	}
 	fuzz_check(outcome == SCRIPT_WHOLE || outcome == SCRIPT_UNPLACED || outcome == SCRIPT_CUT);
 	fuzz_check(outcome != SCRIPT_WHOLE || unwinding.n_frames == FRAMES + stack->n);
 	fuzz_check(outcome != SCRIPT_UNPLACED || unwinding.n_frames == FRAMES);
-	for (size_t i = 0; i < unwinding.n_frames; i++) {
-		if (frames[i].flags & WIRE_frame_flags_SCRIPT)
-			fuzz_check(script_has(frames[i].address) && frames[i].mapping == MAPPING);
-		else
-			fuzz_check(frames[i].address == n_c++);
-	}
-	fuzz_check(n_c == FRAMES);
+}
+
+/* Of a list that is known to its end, and of one whose stack is cut. */
+static void check_merges(const struct script_stack *stack, const struct wire_sample *sample)
+{
+	static struct script_stack copy; /* script_merge() forgets what it does not put */
+
+	copy = *stack;
+	check_merge(&copy, sample, WIRE_stack_end_COMPLETE);
+	copy = *stack;
+	check_merge(&copy, sample, WIRE_stack_end_TRUNCATED);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
@@ -147,14 +233,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	sample.registers.data = registers;
 	sample.registers.n = arch_x86_64.n_registers;
 	stack.language = fields.language;
+	stack.image = IMAGE;
 	outcome = script_readers[fields.language].read(&fields, &codes, &sample, &stack);
 	fuzz_check(outcome < SCRIPT_UNPLACED);
-	fuzz_check(outcome <= SCRIPT_LIMIT || !stack.n_segments);
+	fuzz_check(outcome <= SCRIPT_PARTLY || !stack.n_segments);
 	for (size_t i = 0; i < stack.n_segments; i++)
 		n += stack.segments[i].n;
 	fuzz_check(n == stack.n && n <= SCRIPT_FRAMES_MAX);
-	check_merge(&stack, &sample, WIRE_stack_end_COMPLETE);
-	check_merge(&stack, &sample, WIRE_stack_end_TRUNCATED);
+	if (stack.n_segments)
+		check_merges(&stack, &sample);
 	free((void *)sample.walk.data);
 	code_table_deinit(&codes);
 	return 0;

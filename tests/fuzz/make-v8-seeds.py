@@ -13,7 +13,8 @@ FIELDS = struct.pack("<19h", 48, 32, 80, 88, FUNCTION_SIZE, 8, 12, FUNCTION_TYPE
                      BASELINE, 24, DATA_OWN, 16)
 ONE_BYTE, TWO_BYTE, THIN, NO_STRING = 0x28, 0x20, 0x2D, 0x83
 IDENTITY = 99
-FUNCTIONS = 0x100001, 0x200001, 0x300001  # addresses with the bit of an object
+FUNCTIONS = 0x100000, 0x200000, 0x300000
+IS_OBJECT = 1  # bit of an address
 
 
 def piece(data=b""):
@@ -73,10 +74,10 @@ def code(start, kind, data, rest):
 
 def optimized(start):
     """FUNCTIONS[0], with FUNCTIONS[1] inlined, which has inlined FUNCTIONS[2]."""
-    data = struct.pack("<3QII", 0, 0, 0, 0, 2).ljust(DATA_OWN, b"\0") + struct.pack("<Q", FUNCTIONS[0])
+    data = struct.pack("<3QII", 0, 0, 0, 0, 2).ljust(DATA_OWN, b"\0") + struct.pack("<Q", FUNCTIONS[0] | IS_OBJECT)
     inlinings = struct.pack("<Qi4xQi4x", 0, 0, 1 << 31, 1)
     return code(start, TURBOFAN, 1, positions([(0, 0), (2, 1 << 31), (4, 2 << 31)]) + piece(data.ljust(96, b"\0")) +
-                array(inlinings, len(inlinings)) + array(struct.pack("<2Q", *FUNCTIONS[1:]), 2) + piece() +
+                array(inlinings, len(inlinings)) + array(struct.pack("<2Q", *(each | IS_OBJECT for each in FUNCTIONS[1:])), 2) + piece() +
                 piece(struct.pack("<2Q", IDENTITY, IDENTITY)))
 
 
@@ -84,9 +85,10 @@ def baseline(start):
     return code(start, BASELINE, 0x700001, piece() * 6)
 
 
-def frame(n_c, of, bytecode=0, code_address=0):
+def frame(n_c, of, bytecode=0, code_address=0, instruction=None):
     """That of the target's C frame number `n_c`, whose frames have 256 bytes and their number as address."""
-    window = struct.pack("<13Q", 0, 0, 0, 0, bytecode, 0, FUNCTIONS[of], 1, 0, 0, n_c, code_address, IDENTITY if code_address else 0)
+    window = struct.pack("<13Q", 0, 0, 0, 0, bytecode, 0, FUNCTIONS[of], 1, 0, 0, n_c if instruction is None else instruction,
+                         code_address, IDENTITY if code_address else 0)
     return struct.pack("<QQ", (n_c + 1) * 256 - 16, IDENTITY) + window
 
 
@@ -96,16 +98,18 @@ def walk(*frames):
 
 def objects(*bodies):
     return bytes([len(bodies)]) + b"".join(
-        struct.pack("<QQH", address & ~7, IDENTITY, len(body)) + body for address, body in bodies)
+        struct.pack("<QQH", address, IDENTITY, len(body)) + body for address, body in bodies)
 
 
 PLAIN = RECORDS["one-byte"]
-KNOWN = *((each, PLAIN) for each in FUNCTIONS), (0x800000, optimized(20)), (0x900000, baseline(20))
+KNOWN = *((each, PLAIN) for each in FUNCTIONS), (0x800000, optimized(20)), (0x900000, baseline(20)), (0xA00000, optimized((1 << 64) - 64))
 SCRIPTS = {
-    "interpreted": walk(frame(0, 0), frame(2, 1), frame(4, 2)),
+    "interpreted": walk(frame(2, 0), frame(3, 1), frame(5, 2)),
     "optimized": walk(frame(23, 0, code_address=0x800000), frame(25, 0, code_address=0x800000)),
-    "baseline": walk(frame(21, 1, bytecode=0x700001, code_address=0x900000), frame(3, 2)),
-    "alternatives": walk(frame(0, 0), frame(0, 1), frame(5, 2)),
+    "baseline": walk(frame(3, 2), frame(23, 1, bytecode=0x700001, code_address=0x900000)),
+    "alternatives": walk(frame(2, 0, instruction=0), frame(2, 1), frame(5, 2)),
+    "short-window": struct.pack("<4H", 0, 80, 1, 1) + frame(2, 0)[:96],
+    "false-caller": walk(frame(1, 0, instruction=0, code_address=0xA00000), frame(5, 2)),
 }
 
 
