@@ -40,11 +40,11 @@ static bool is_text_valid(const struct walk_object *object, size_t i)
 {
 	const struct walk_text *text = &object->texts[i];
 
-	return !text->size ||
-	       (text->size <= WALK_TEXT_MAX && text->skip <= WALK_HEAD_MAX &&
-		text->length < WALK_FIELDS_MAX && text->hash < WALK_FIELDS_MAX &&
-		text->unit < WALK_FIELDS_MAX && text->more <= WALK_MORE_MAX && text->of <= i &&
-		(text->of || has_pointer(text->pointer, object->size)));
+	return !text->size || (text->size <= WALK_TEXT_MAX && text->skip <= WALK_HEAD_MAX &&
+			       text->length < WALK_FIELDS_MAX && text->hash < WALK_FIELDS_MAX &&
+			       text->unit < WALK_FIELDS_MAX && text->count < WALK_FIELDS_MAX &&
+			       text->more <= WALK_MORE_MAX && text->of <= i &&
+			       (text->of || has_pointer(text->pointer, object->size)));
 }
 
 /* Whether an object and all that it leads to can be read, if there is one. */
@@ -66,10 +66,19 @@ static bool is_object_valid(const struct walk_object *object, uint16_t window)
 	       (!object->bit || has_pointer(object->bit_at, window));
 }
 
+/* Whether what is read of the object of code is in it. */
+static bool is_described(const struct walk_code *code)
+{
+	uint16_t size = code->object.size;
+
+	return has_pointer(code->start, size) && code->size + sizeof(uint32_t) <= size &&
+	       code->kind < size;
+}
+
 static bool is_code_valid(const struct walk_code *code, uint16_t window)
 {
 	return !code->steps ||
-	       (code->steps <= WALK_STEPS_MAX && code->step && code->object.size &&
+	       (code->steps <= WALK_STEPS_MAX && code->step && is_described(code) &&
 		has_pointer(code->instruction, window) && is_object_valid(&code->object, window) &&
 		code->members_of <= WALK_TEXTS_MAX && code->count_of <= WALK_TEXTS_MAX);
 }
