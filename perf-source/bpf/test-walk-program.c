@@ -19,6 +19,32 @@ static struct walk_program valid_program(void)
 	};
 }
 
+/* Frames on a stack, with the code that a compiler has made of them. */
+static struct walk_program program_with_code(void)
+{
+	struct walk_program program = valid_program();
+
+	program.lists[0].marks[0] = 2;
+	program.lists[0].mark = 56;
+	program.lists[0].marked_next = 64;
+	program.object.bit = 1;
+	program.object.bit_at = 64;
+	program.object.texts[1] =
+		(struct walk_text){ .pointer = 32, .size = 64, .of = 1, .count = 3 };
+	program.code = (struct walk_code){
+		.instruction = 64,
+		.step = 64,
+		.steps = WALK_STEPS_MAX,
+		.start = 40,
+		.size = 60,
+		.kind = 63,
+		.members_of = WALK_TEXTS_MAX,
+		.count_of = WALK_TEXTS_MAX,
+		.object = { .size = 64, .texts = { { .pointer = 56, .size = 96 } } },
+	};
+	return program;
+}
+
 static void test_a_list_with_objects_is_valid(void **state)
 {
 	struct walk_program program = valid_program();
@@ -66,6 +92,59 @@ static void test_what_exceeds_a_limit_is_not(void **state)
 	IS_REFUSED(program.word = ((struct walk_word){ .n_loads = WALK_WORD_LOADS_MAX + 1 }));
 	IS_REFUSED(program.word = ((struct walk_word){ .n_loads = 1, .pointer = 65 }));
 	IS_REFUSED(program.word = ((struct walk_word){ .n_loads = 1, .index = 69 }));
+	IS_REFUSED(program.lists[0].instruction.n_loads = WALK_LOADS_MAX + 1);
+	IS_REFUSED(program.lists[0].instruction.base = WALK_BASES_MAX);
+	IS_REFUSED(program.object.texts[0].count = WALK_FIELDS_MAX);
+#undef IS_REFUSED
+}
+
+static void test_frames_with_code_are_valid(void **state)
+{
+	struct walk_program program = program_with_code();
+
+	assert_true(walk_program_is_valid(&program));
+	program.code = (struct walk_code){ 0 };
+	assert_true(walk_program_is_valid(&program));
+	program = program_with_code();
+	program.code.steps = 0; /* there is none, whatever the rest is */
+	program.code.instruction = 65;
+	assert_true(walk_program_is_valid(&program));
+}
+
+static void test_marks_and_bits_are_in_the_window(void **state)
+{
+	struct walk_program program;
+
+#define IS_REFUSED(change)                                                                         \
+	program = program_with_code();                                                             \
+	change;                                                                                    \
+	assert_false(walk_program_is_valid(&program))
+
+	IS_REFUSED(program.lists[0].mark = 65);
+	IS_REFUSED(program.lists[0].marked_next = 65);
+	IS_REFUSED(program.object.bit_at = 65);
+	program = program_with_code();
+	program.lists[0].marks[0] = program.object.bit = 0;
+	program.lists[0].marked_next = program.object.bit_at = 65;
+	assert_true(walk_program_is_valid(&program));
+}
+
+static void test_code_beyond_a_limit_is_not(void **state)
+{
+	struct walk_program program;
+
+	IS_REFUSED(program.code.steps = WALK_STEPS_MAX + 1);
+	IS_REFUSED(program.code.step = 0);
+	IS_REFUSED(program.code.instruction = 65);
+	IS_REFUSED(program.code.members_of = WALK_TEXTS_MAX + 1);
+	IS_REFUSED(program.code.count_of = WALK_TEXTS_MAX + 1);
+	IS_REFUSED(program.code.start = 57);
+	IS_REFUSED(program.code.size = 61);
+	IS_REFUSED(program.code.kind = 64);
+	IS_REFUSED(program.code.object.size = 0);
+	IS_REFUSED(program.code.object.size = WALK_OBJECT_MAX + 8);
+	IS_REFUSED(program.code.object.texts[0].pointer = 57);
+	IS_REFUSED(program.code.object.texts[0].size = WALK_TEXT_MAX + 1);
 }
 
 int main(void)
@@ -74,6 +153,9 @@ int main(void)
 		cmocka_unit_test(test_a_list_with_objects_is_valid),
 		cmocka_unit_test(test_texts_of_texts_and_words_are_valid),
 		cmocka_unit_test(test_what_exceeds_a_limit_is_not),
+		cmocka_unit_test(test_frames_with_code_are_valid),
+		cmocka_unit_test(test_marks_and_bits_are_in_the_window),
+		cmocka_unit_test(test_code_beyond_a_limit_is_not),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
