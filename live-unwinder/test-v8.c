@@ -50,6 +50,7 @@ enum {
 	ONE_INLINED_AT = 0x50,
 	TWO_INLINED_AT = 0x60,
 	OWN_AGAIN_AT = 0x80,
+	RARE_AT = 0xf0, /* from here on it is not known */
 	/* Code. */
 	IMAGE = 3,
 	INTERPRETER = 0x10000000,
@@ -64,7 +65,7 @@ enum {
 
 static const char layout[] =
 	"frame.function=48 frame.bytecode=32 frame.instruction=80 frame.code=88 function.size=72 "
-	"function.data=8 function.type=274 scope.type=272 map.type=12 code.size=64 code.start=40 "
+	"function.data=8 function.type=274 map.type=12 code.size=64 code.start=40 "
 	"code.length=52 code.kind=48 code.data=8 code.type=206 code.baseline=10 data.count=24 "
 	"data.own=64 items=16";
 
@@ -170,6 +171,7 @@ static void make_table(void)
 	put_entry(ONE_INLINED_AT, position_in(1) + 3, false);
 	put_entry(TWO_INLINED_AT, position_in(2) + 99999, false);
 	put_entry(OWN_AGAIN_AT, position_in(0), true);
+	put_entry(RARE_AT, position_in(0), true);
 }
 
 static uint64_t address_of(uint64_t function)
@@ -462,9 +464,20 @@ static void test_a_call_is_in_front_of_where_it_returns(void **state)
 	begin_below_c();
 	add_compiled(1, OWN, JIT + TWO_INLINED_AT, OF_OPTIMIZED);
 	add_compiled(2, OWN, JIT + OWN_AGAIN_AT, OF_OPTIMIZED);
-	add_compiled(3, OWN, JIT + LENGTH, OF_OPTIMIZED);
+	add_compiled(3, OWN, JIT + RARE_AT, OF_OPTIMIZED);
 	assert_int_equal(read_walk(), SCRIPT_WHOLE);
 	CHECK_FUNCTIONS(FIRST_INLINED, OWN, SECOND_INLINED, FIRST_INLINED, OWN, OWN);
+}
+
+/* Code for rare cases has no entries of its own. */
+static void test_behind_the_last_entry_nothing_is_known(void **state)
+{
+	begin_below_c();
+	add_compiled(1, OWN, JIT + TWO_INLINED_AT + 5, OF_OPTIMIZED);
+	add_compiled(2, OWN, JIT + RARE_AT + 1, OF_OPTIMIZED);
+	add_compiled(3, OWN, JIT + LENGTH, OF_OPTIMIZED);
+	check_merged(SCRIPT_PARTLY, SCRIPT_PARTLY);
+	CHECK_FUNCTIONS(SECOND_INLINED, FIRST_INLINED, OWN);
 }
 
 static void test_what_is_executed_is_where_it_is(void **state)
@@ -735,6 +748,7 @@ static void test_tables_that_do_not_say_what_is_inlined(void **state)
 	assert_int_equal(count_inlined(TWO_INLINED_AT), -1);
 	table.n = 0;
 	put_entry(ONE_INLINED_AT, position_in(1), true);
+	put_entry(ONE_INLINED_AT + 1, position_in(0), true);
 	make_optimized(usual_inlinings, 2);
 	assert_int_equal(count_inlined(ONE_INLINED_AT), 1);
 	assert_int_equal(count_inlined(ONE_INLINED_AT - 1), -1); /* in front of the first entry */
@@ -771,6 +785,7 @@ static void test_inlinings_end(void **state)
 	table.n = 0;
 	put_entry(0, position_in(V8_CALLS_MAX), true);
 	put_entry(1, position_in(V8_CALLS_MAX + 1), true);
+	put_entry(2, position_in(0), true);
 	make_optimized(deep, V8_CALLS_MAX + 1);
 	assert_int_equal(count_inlined(0), V8_CALLS_MAX);
 	assert_int_equal(count_inlined(1), -1);
@@ -850,6 +865,7 @@ int main(void)
 		TEST(test_interpreted_frames_have_their_function),
 		TEST(test_optimized_code_has_what_it_has_inlined),
 		TEST(test_a_call_is_in_front_of_where_it_returns),
+		TEST(test_behind_the_last_entry_nothing_is_known),
 		TEST(test_what_is_executed_is_where_it_is),
 		TEST(test_instructions_outside_of_their_code),
 		TEST(test_code_of_another_function_is_not_the_frames),

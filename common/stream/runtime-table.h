@@ -62,7 +62,7 @@ struct v8_fields {
 	int64_t frame_function, frame_bytecode, frame_instruction, frame_code;
 	int64_t function_size; /* of what is recorded of a function itself, */
 	int64_t function_data; /* which is the address of an object if it is JavaScript */
-	int64_t map_type, function_type, scope_type;
+	int64_t map_type, function_type;
 	int64_t code_size; /* of what is recorded of code itself: */
 	int64_t code_start, code_length, code_kind, code_data, code_type;
 	int64_t code_baseline; /* the kind whose `data` is bytecode; more than that: optimized */

@@ -143,7 +143,7 @@ static __always_inline void walk_advance(const struct walk *walk, const char *wi
 	if (mark > WALK_WINDOW_MAX - 8 || instruction > WALK_WINDOW_MAX - 8)
 		return;
 	mark = *(const uint64_t *)(window + mark);
-	if (list->marks[0] && (mark == list->marks[0] || mark == list->marks[1]))
+	if (mark && (mark == list->marks[0] || mark == list->marks[1]))
 		next = list->marked_next;
 	barrier_var(next);
 	if (next > WALK_WINDOW_MAX - 8)

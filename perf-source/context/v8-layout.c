@@ -27,7 +27,6 @@ static const struct v8_layout layouts[] = {
 	  .inlinings = 0x48,
 	  .baseline = 11,
 	  .function_type = 0x106,
-	  .scope_type = 0x105,
 	  .code_type = 0xf5 },
 	{ /* node 22 */
 	  .major = 12,
@@ -52,7 +51,6 @@ static const struct v8_layout layouts[] = {
 	  .inlinings = 0x48,
 	  .baseline = 10,
 	  .function_type = 0x112,
-	  .scope_type = 0x110,
 	  .code_type = 0xce },
 	{ /* node 24 */
 	  .major = 13,
@@ -78,7 +76,6 @@ static const struct v8_layout layouts[] = {
 	  .is_own_wrapped = 1,
 	  .baseline = 10,
 	  .function_type = 0x11a,
-	  .scope_type = 0x118,
 	  .code_type = 0xbb },
 };
 

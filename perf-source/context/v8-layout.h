@@ -26,7 +26,7 @@ struct v8_layout {
 	uint16_t literals, optimization, own, inlinings;
 	uint8_t is_own_wrapped; /* `own` leads to what has the function */
 	uint8_t baseline;	/* CodeKind, of which the next two are the optimizing compilers' */
-	uint16_t function_type, scope_type, code_type; /* InstanceType */
+	uint16_t function_type, code_type; /* InstanceType */
 };
 
 /* NULL: the version is not known. */

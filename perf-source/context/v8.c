@@ -274,14 +274,14 @@ static void describe(const struct v8_layout *layout, struct runtime *ret)
 {
 	snprintf(ret->layout, sizeof(ret->layout),
 		 "frame.function=%d frame.bytecode=%d frame.instruction=%d frame.code=%d "
-		 "function.size=%d function.data=%d function.type=%d scope.type=%d map.type=%d "
+		 "function.size=%d function.data=%d function.type=%d map.type=%d "
 		 "code.size=%d code.start=%d code.length=%d code.kind=%d code.data=%d code.type=%d "
 		 "code.baseline=%d data.count=%d data.own=%d items=%d",
 		 FRAME_FUNCTION, FRAME_BYTECODE, FRAME_WINDOW, FRAME_WINDOW + WORD, FUNCTION_SIZE,
-		 layout->data, layout->function_type, layout->scope_type, MAP_TYPE, CODE_SIZE,
-		 CODE_START, layout->code_size, layout->code_flags, layout->code_data,
-		 layout->code_type, layout->baseline, DATA_COUNT,
-		 layout->is_own_wrapped ? -1 : layout->own, ARRAY_ITEMS);
+		 layout->data, layout->function_type, MAP_TYPE, CODE_SIZE, CODE_START,
+		 layout->code_size, layout->code_flags, layout->code_data, layout->code_type,
+		 layout->baseline, DATA_COUNT, layout->is_own_wrapped ? -1 : layout->own,
+		 ARRAY_ITEMS);
 }
 
 enum runtime_state v8_find(const struct loaded_image *image, struct runtime *ret)

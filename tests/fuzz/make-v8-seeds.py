@@ -7,9 +7,9 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 V8 = 2  # enum script_language
 FUNCTION_SIZE, CODE_SIZE, WINDOW, DATA_OWN, BASELINE, TURBOFAN = 72, 64, 104, 0x40, 10, 12
-FUNCTION_TYPE, SCOPE_TYPE, CODE_TYPE = 0x112, 0x110, 0xCE
+FUNCTION_TYPE, CODE_TYPE = 0x112, 0xCE
 # In the order of struct v8_fields.
-FIELDS = struct.pack("<19h", 48, 32, 80, 88, FUNCTION_SIZE, 8, 12, FUNCTION_TYPE, SCOPE_TYPE, CODE_SIZE, 40, 52, 48, 8, CODE_TYPE,
+FIELDS = struct.pack("<18h", 48, 32, 80, 88, FUNCTION_SIZE, 8, 12, FUNCTION_TYPE, CODE_SIZE, 40, 52, 48, 8, CODE_TYPE,
                      BASELINE, 24, DATA_OWN, 16)
 ONE_BYTE, TWO_BYTE, THIN, NO_STRING = 0x28, 0x20, 0x2D, 0x83
 IDENTITY = 99
