@@ -95,7 +95,7 @@ static __always_inline uint64_t walk_find_code(struct walk *walk,
 	const struct walk_code *code = &walk->program->code;
 	struct walk_state *state = &walk->work->state;
 	struct walk_search *search = &walk->work->search;
-	uint64_t instruction = state->instruction, identity;
+	uint64_t instruction = search->instruction, identity;
 	uint32_t key = walk_mix(walk->pid, instruction >> WALK_BLOCK) >> 32 & (WALK_CODES - 1);
 	uint64_t *known = bpf_map_lookup_elem(codes, &key);
 
@@ -195,28 +195,65 @@ static __always_inline long walk_emit_code(struct walk *walk, const struct walk_
 			 walk_put_members(work, used));
 }
 
-/* Puts the address and the identity of an element's code behind what it executes, `to`. */
+/* Puts the address and the identity of code behind the instruction, at `to`, that is in it. */
 static __always_inline void walk_put_code(struct walk *walk, const struct walk_maps *maps,
 					  long (*step)(uint32_t i, void *walk),
 					  long (*read)(uint32_t i, void *walk), uint64_t *to)
 {
-	const struct walk_code *code = &walk->program->code;
-	uint64_t instruction = walk->work->state.instruction, identity;
 	struct walk_search *search = &walk->work->search;
 	struct walk_place place;
+	uint64_t identity;
 
-	if (!instruction || (instruction >= code->outside_from && instruction < code->outside_to))
-		return;
-	*search = (struct walk_search){ .instruction = instruction };
+	*search = (struct walk_search){ .instruction = to[0] };
 	identity = walk_find_code(walk, step, maps->codes);
 	if (!identity)
 		return;
-	if (instruction - search->at >= WALK_MADE)
-		walk->work->state.other = 0;
+	walk->work->state.is_made = to[0] - search->at >= WALK_MADE;
 	to[1] = search->object;
 	to[2] = identity;
 	place = walk_find_place(walk, maps->seen, search->object, identity);
 	if (place.set && !walk_is_in(place.set, place.item))
 		walk_note(&walk->work->state, place,
 			  walk_emit_code(walk, maps, read, search->object, identity));
+}
+
+/* Whether an element's code is to be looked for. */
+static __always_inline bool walk_wants_code(const struct walk *walk,
+					    const struct walk_element *element,
+					    uint64_t instruction)
+{
+	const struct walk_code *code = &walk->program->code;
+	const struct walk_state *state = &walk->work->state;
+	bool is_again = element->address == state->address;
+
+	return element->identity && instruction && !(is_again && state->is_made) &&
+	       !(instruction >= code->outside_from && instruction < code->outside_to);
+}
+
+/*
+ * Finds the code of the next element, once all of them have been read: in their loop each way
+ * through this would be one more for each way through that. 1: there are no more.
+ */
+static __always_inline long walk_read_code(struct walk *walk, const struct walk_maps *maps,
+					   long (*step)(uint32_t i, void *walk),
+					   long (*read)(uint32_t i, void *walk))
+{
+	struct walk_state *state = &walk->work->state;
+	uint64_t place = state->place, window = state->window;
+	struct walk_element *element;
+	uint64_t *to;
+
+	barrier_var(place);
+	barrier_var(window);
+	if (place > SAMPLE_PART_MAX - sizeof(*element) - WALK_WINDOW_MAX - WALK_WORD_SIZE -
+			    WALK_CODE_SIZE ||
+	    window > WALK_WINDOW_MAX + WALK_WORD_SIZE + WALK_CODE_SIZE || window < WALK_CODE_SIZE)
+		return 1;
+	element = (void *)(walk->bytes + place);
+	to = (void *)(walk->bytes + place + sizeof(*element) + window - WALK_CODE_SIZE);
+	if (walk_wants_code(walk, element, to[0]))
+		walk_put_code(walk, maps, step, read, to);
+	state->address = element->address;
+	state->place = place + sizeof(*element) + window;
+	return state->is_lost ? 1 : 0;
 }

@@ -82,7 +82,9 @@ struct walk_state {
 	uint64_t other;		   /* what the first one may execute instead; 0: nothing */
 	uint64_t object, identity; /* of the element before, */
 	uint64_t is_again;	   /* which is read once more */
-	uint64_t n_steps;	   /* of all searches for code */
+	uint64_t n_steps;	   /* of all searches for code, */
+	uint64_t place;		   /* where the element is in the part, whose code is next, */
+	uint64_t is_made;	   /* and whether the one before has its frame */
 	uint64_t used;		   /* bytes of the part that the walk becomes */
 	uint64_t room;		   /* bytes of records of objects that may be emitted */
 	uint64_t n_emitted;

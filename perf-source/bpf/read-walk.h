@@ -72,12 +72,11 @@ enum { WALK_STACK = 8 << 20 /* bytes: what lies so near to the stack pointer is 
 
 /* Loops of the kernel call them: walk-callbacks.h. */
 struct walk_callbacks {
-	long (*step)(uint32_t i, void *walk);
-	long (*member)(uint32_t i, void *walk);
+	long (*element)(uint32_t i, void *walk);
+	long (*code)(uint32_t i, void *walk);
 };
 
-/* Whether an element has an object: what lies in front of a stack's first word is of other times.
- */
+/* Whether an element has an object. What lies in front of a stack's first word is old. */
 static __always_inline bool walk_has_object(const struct walk *walk, const char *window)
 {
 	const struct walk_object *object = &walk->program->object;
@@ -161,8 +160,7 @@ static __always_inline void walk_advance(const struct walk *walk, const char *wi
 }
 
 /* Reads the next element of a list. 1: it was the last one. */
-static __always_inline long walk_read_element(struct walk *walk, const struct walk_maps *maps,
-					      const struct walk_callbacks *callbacks)
+static __always_inline long walk_read_element(struct walk *walk, const struct walk_maps *maps)
 {
 	struct walk_state *state = &walk->work->state;
 	uint64_t used = state->used, window = walk->list->window;
@@ -195,8 +193,6 @@ static __always_inline long walk_read_element(struct walk *walk, const struct wa
 				(walk->program->word.n_loads ? WALK_WORD_SIZE : 0));
 		code[0] = state->instruction;
 		code[1] = code[2] = 0;
-		if (element->identity)
-			walk_put_code(walk, maps, callbacks->step, callbacks->member, code);
 	}
 	state->used = used + sizeof(*element) + state->window;
 	state->n++;
@@ -290,20 +286,24 @@ static __always_inline bool walk_is_of(struct walk_program *program, const struc
 	return program->memory == memory;
 }
 
-static __always_inline void walk_run_list(struct walk *walk, long (*read)(uint32_t i, void *walk),
+static __always_inline void walk_run_list(struct walk *walk, const struct walk_callbacks *callbacks,
 					  uint32_t number)
 {
 	struct walk_state *state = &walk->work->state;
 	uint64_t at = state->used;
 
 	walk_begin_list(walk, &walk->program->lists[number], number);
+	state->place = state->used;
 	if (state->address)
-		bpf_loop(WALK_ELEMENTS_MAX + 1, read, walk, 0);
+		bpf_loop(WALK_ELEMENTS_MAX + 1, callbacks->element, walk, 0);
+	state->address = state->is_made = 0;
+	if (number == 0 && walk->program->code.steps && !state->is_lost)
+		bpf_loop(state->n, callbacks->code, walk, 0);
 	walk_end_list(walk, at);
 }
 
-/* Walks along all lists; `read` calls walk_read_element(). */
-static __always_inline void walk_run(struct walk *walk, long (*read)(uint32_t i, void *walk),
+/* Walks along all lists. */
+static __always_inline void walk_run(struct walk *walk, const struct walk_callbacks *callbacks,
 				     uint64_t sp, uint64_t room)
 {
 	struct walk_state *state = &walk->work->state;
@@ -313,7 +313,7 @@ static __always_inline void walk_run(struct walk *walk, long (*read)(uint32_t i,
 	for (uint32_t i = 0; i < WALK_LISTS_MAX; i++) {
 		barrier_var(i); /* Linux 6.1 refuses loops that end without a jump */
 		if (walk->program->lists[i % WALK_LISTS_MAX].window && !state->is_lost)
-			walk_run_list(walk, read, i % WALK_LISTS_MAX);
+			walk_run_list(walk, callbacks, i % WALK_LISTS_MAX);
 	}
 }
 

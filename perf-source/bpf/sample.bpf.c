@@ -379,7 +379,7 @@ static __always_inline bool put_walk(struct bpf_perf_event_data *context, struct
 	walk.thread = task->thread.fsbase;
 	walk.frame = registers->bp;
 	walk.instruction = registers->ip;
-	walk_run(&walk, walk_element, reader->part.sp,
+	walk_run(&walk, &walk_callbacks, reader->part.sp,
 		 read_budget_room(&reader->budget, &share, cpu));
 	reader->budget.n_written += walk.work->state.n_emitted;
 	read_budget_take_time(&reader->budget, begun);

@@ -153,7 +153,7 @@ static __always_inline void run_walk(void *ctx, struct walk *walk, struct emitte
 {
 	struct walk_state *state = &walk->work->state;
 
-	walk_run(walk, walk_element, emitted->part.sp,
+	walk_run(walk, &walk_callbacks, emitted->part.sp,
 		 read_budget_room(&emitted->budget, &share, bpf_get_smp_processor_id()));
 	emitted->budget.n_written += state->n_emitted;
 	read_budget_take_time(&emitted->budget, begun);

@@ -24,10 +24,18 @@ static long walk_member(uint32_t i, void *walk)
 	return walk_read_member(walk, &maps);
 }
 
-static long walk_element(uint32_t i, void *walk)
+static long walk_code(uint32_t i, void *walk)
 {
-	static const struct walk_callbacks callbacks = { .step = walk_step, .member = walk_member };
 	const struct walk_maps maps = walk_own_maps();
 
-	return walk_read_element(walk, &maps, &callbacks);
+	return walk_read_code(walk, &maps, walk_step, walk_member);
 }
+
+static long walk_element(uint32_t i, void *walk)
+{
+	const struct walk_maps maps = walk_own_maps();
+
+	return walk_read_element(walk, &maps);
+}
+
+static const struct walk_callbacks walk_callbacks = { .element = walk_element, .code = walk_code };
