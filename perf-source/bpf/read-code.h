@@ -76,7 +76,7 @@ static __always_inline bool walk_describes(const struct walk_code *code,
  * Reads the object that describes the code that was found, if that has the instruction. Returns
  * its identity; 0: it does not.
  */
-static __always_inline uint64_t walk_identify_code(struct walk *walk)
+static __noinline uint64_t walk_identify_code(struct walk *walk)
 {
 	const struct walk_code *code = &walk->program->code;
 	const struct walk_search *search = &walk->work->search;
@@ -96,7 +96,8 @@ static __always_inline uint64_t walk_find_code(struct walk *walk,
 	struct walk_state *state = &walk->work->state;
 	struct walk_search *search = &walk->work->search;
 	uint64_t instruction = search->instruction, identity;
-	uint32_t key = walk_mix(walk->pid, instruction >> WALK_BLOCK) >> 32 & (WALK_CODES - 1);
+	uint32_t key = walk_mix(walk->work->registers.pid, instruction >> WALK_BLOCK) >> 32 &
+		       (WALK_CODES - 1);
 	uint64_t *known = bpf_map_lookup_elem(codes, &key);
 
 	if (!code->step || !known || walk_is_in_none(known, instruction))
@@ -180,19 +181,20 @@ static __always_inline uint64_t walk_put_members(struct walk_work *work, uint64_
  * come last, as those are found again by them.
  */
 static __always_inline long walk_emit_code(struct walk *walk, const struct walk_maps *maps,
-					   long (*read)(uint32_t i, void *walk), uint64_t address,
-					   uint64_t identity)
+					   long (*read)(uint32_t i, void *walk), uint64_t identity)
 {
 	struct walk_work *work = walk->work;
-	uint64_t used = walk_read_all(&walk->program->code.object, &work->of_code, address),
-		 n_left = work->state.n_left;
 
+	work->search.used =
+		walk_read_all(&walk->program->code.object, &work->of_code, work->search.object);
+	work->search.n_left = work->state.n_left;
 	work->members[0] = 0;
 	bpf_loop(walk_count_members(walk), read, walk, 0);
-	if (work->state.is_lost || work->state.n_left != n_left || !walk_has_room(&work->state))
+	if (work->state.is_lost || work->state.n_left != work->search.n_left ||
+	    !walk_has_room(&work->state))
 		return -EAGAIN;
-	return walk_emit(walk, &work->of_code, maps->parts, address, identity,
-			 walk_put_members(work, used));
+	return walk_emit(walk, &work->of_code, maps->parts, work->search.object, identity,
+			 walk_put_members(work, work->search.used));
 }
 
 /* Puts the address and the identity of code behind the instruction, at `to`, that is in it. */
@@ -213,8 +215,7 @@ static __always_inline void walk_put_code(struct walk *walk, const struct walk_m
 	to[2] = identity;
 	place = walk_find_place(walk, maps->seen, search->object, identity);
 	if (place.set && !walk_is_in(place.set, place.item))
-		walk_note(&walk->work->state, place,
-			  walk_emit_code(walk, maps, read, search->object, identity));
+		walk_note(&walk->work->state, place, walk_emit_code(walk, maps, read, identity));
 }
 
 /* Whether an element's code is to be looked for. */

@@ -89,7 +89,8 @@ struct walk_state {
 	uint64_t room;		   /* bytes of records of objects that may be emitted */
 	uint64_t n_emitted;
 	uint64_t n_left; /* objects that are new, but that it was not allowed to emit */
-	uint32_t n;	 /* elements of the list */
+	uint32_t number; /* of the current list, */
+	uint32_t n;	 /* and its elements */
 	uint32_t end;
 	uint32_t n_new;
 	uint32_t is_lost; /* an object had no room in the ring */
@@ -112,11 +113,20 @@ struct walk_search {
 	uint64_t instruction;
 	uint64_t at;	 /* where code may begin */
 	uint64_t object; /* of the code that does; 0: not found yet */
+	uint64_t used;	 /* bytes of it, with its texts, */
+	uint64_t n_left; /* and objects that were not emitted before its members */
+};
+
+/* Of user space: the thread pointer, the frame pointer, and what is executed; and its PID. */
+struct walk_registers {
+	uint64_t thread, frame, instruction;
+	uint64_t pid;
 };
 
 /* An element's object, and the one of its code, while objects like the first are its members. */
 struct walk_work {
 	struct walk_state state;
+	struct walk_registers registers;
 	struct walk_search search;
 	struct walk_memory memory, of_code;
 	uint64_t members[1 + WALK_MEMBERS_MAX]; /* their number, and identities */
@@ -125,12 +135,8 @@ struct walk_work {
 struct walk {
 	void *context; /* of the BPF program */
 	struct walk_program *program;
-	const struct walk_list *list; /* the current one */
-	char *bytes;		      /* of the part that the walk becomes */
+	char *bytes; /* of the part that the walk becomes */
 	struct walk_work *work;
-	uint64_t thread;	     /* the thread pointer */
-	uint64_t frame, instruction; /* registers of user space: the frame pointer, and */
-	uint32_t pid, number;
 };
 
 /* The maps that only the BPF program can name. */
@@ -456,7 +462,8 @@ struct walk_place {
 static __always_inline struct walk_place walk_find_place(const struct walk *walk, void *seen,
 							 uint64_t address, uint64_t identity)
 {
-	uint64_t place = walk_mix(walk_mix(walk->program->incarnation, walk->pid), address);
+	uint64_t place =
+		walk_mix(walk_mix(walk->program->incarnation, walk->work->registers.pid), address);
 	uint32_t key = place % WALK_SEEN_SETS;
 
 	return (struct walk_place){ bpf_map_lookup_elem(seen, &key),

@@ -76,14 +76,20 @@ struct walk_callbacks {
 	long (*code)(uint32_t i, void *walk);
 };
 
+static __always_inline const struct walk_list *walk_current_list(const struct walk *walk)
+{
+	return &walk->program->lists[walk->work->state.number % WALK_LISTS_MAX];
+}
+
 /* Whether an element has an object. What lies in front of a stack's first word is old. */
 static __always_inline bool walk_has_object(const struct walk *walk, const char *window)
 {
 	const struct walk_object *object = &walk->program->object;
-	uint64_t at = object->bit_at, begin = walk->work->state.address - walk->list->before;
+	uint64_t at = object->bit_at,
+		 begin = walk->work->state.address - walk_current_list(walk)->before;
 
 	barrier_var(at);
-	if (walk->list->rises && begin + object->pointer < walk->work->memory.part.sp)
+	if (walk_current_list(walk)->rises && begin + object->pointer < walk->work->memory.part.sp)
 		return false;
 	return object->size && (!object->bit || (at <= WALK_WINDOW_MAX - 8 &&
 						 *(const uint64_t *)(window + at) & object->bit));
@@ -132,7 +138,7 @@ static __always_inline void walk_put_object(struct walk *walk, const struct walk
 /* Goes on to the next element, or to the first one once more. */
 static __always_inline void walk_advance(const struct walk *walk, const char *window)
 {
-	const struct walk_list *list = walk->list;
+	const struct walk_list *list = walk_current_list(walk);
 	struct walk_state *state = &walk->work->state;
 	uint64_t next = list->next, mark = list->mark,
 		 instruction = walk->program->code.instruction, address;
@@ -163,7 +169,7 @@ static __always_inline void walk_advance(const struct walk *walk, const char *wi
 static __always_inline long walk_read_element(struct walk *walk, const struct walk_maps *maps)
 {
 	struct walk_state *state = &walk->work->state;
-	uint64_t used = state->used, window = walk->list->window;
+	uint64_t used = state->used, window = walk_current_list(walk)->window;
 	struct walk_element *element;
 	uint64_t *code;
 	char *bytes;
@@ -172,23 +178,24 @@ static __always_inline long walk_read_element(struct walk *walk, const struct wa
 		return walk_stop(walk, WIRE_walk_end_END);
 	barrier_var(used);
 	barrier_var(window);
-	if (state->n == walk->list->limit || used > SAMPLE_PART_MAX - sizeof(*element) -
-							     WALK_WINDOW_MAX - WALK_WORD_SIZE -
-							     WALK_CODE_SIZE)
+	if (state->n == walk_current_list(walk)->limit ||
+	    used > SAMPLE_PART_MAX - sizeof(*element) - WALK_WINDOW_MAX - WALK_WORD_SIZE -
+			    WALK_CODE_SIZE)
 		return walk_stop(walk, WIRE_walk_end_LIMIT);
 	if (window > WALK_WINDOW_MAX)
 		return 1;
 	element = (void *)(walk->bytes + used);
 	bytes = walk->bytes + used + sizeof(*element);
-	if (bpf_probe_read_user(bytes, window, (const void *)(state->address - walk->list->before)))
+	if (bpf_probe_read_user(bytes, window,
+				(const void *)(state->address - walk_current_list(walk)->before)))
 		return walk_stop(walk, WIRE_walk_end_ABSENT);
 	element->address = state->address;
 	element->identity = 0;
-	if (walk->number == 0 && walk_has_object(walk, bytes))
+	if (walk->work->state.number == 0 && walk_has_object(walk, bytes))
 		walk_put_object(walk, maps, bytes, &element->identity);
-	if (walk->number == 0)
+	if (walk->work->state.number == 0)
 		walk_put_word(&walk->program->word, bytes, window);
-	if (walk->number == 0 && walk->program->code.steps) {
+	if (walk->work->state.number == 0 && walk->program->code.steps) {
 		code = (void *)(bytes + window +
 				(walk->program->word.n_loads ? WALK_WORD_SIZE : 0));
 		code[0] = state->instruction;
@@ -224,9 +231,9 @@ static __always_inline void walk_begin_frames(const struct walk *walk)
 	struct walk_state *state = &walk->work->state;
 	uint64_t sp = walk->work->memory.part.sp, top = walk_read_pointer(sp);
 
-	if (top == walk->frame)
+	if (top == walk->work->registers.frame)
 		top = walk_read_pointer(sp + sizeof(top));
-	state->instruction = walk->instruction;
+	state->instruction = walk->work->registers.instruction;
 	if (top < sp || top - sp > WALK_STACK)
 		state->other = top;
 }
@@ -235,24 +242,25 @@ static __always_inline void walk_begin_frames(const struct walk *walk)
 static __always_inline void walk_begin_list(struct walk *walk, const struct walk_list *list,
 					    uint32_t number)
 {
+	const struct walk_registers *registers = &walk->work->registers;
 	struct walk_state *state = &walk->work->state;
 
-	walk->list = list;
-	walk->number = number;
+	state->number = number;
 	state->n = 0;
 	state->window = walk_window(walk->program, list, number);
 	state->end = WIRE_walk_end_NO_ROOT;
 	state->used += sizeof(struct walk_list_head);
 	state->instruction = state->other = state->is_again = 0;
-	state->address = walk_find_root(&list->roots[0], walk->thread, walk->frame);
+	state->address = walk_find_root(&list->roots[0], registers->thread, registers->frame);
 	if (state->address)
 		return;
-	state->address = walk_find_root(&list->roots[1], walk->thread, walk->frame);
+	state->address = walk_find_root(&list->roots[1], registers->thread, registers->frame);
 	if (state->address) {
-		state->instruction = walk_find_root(&list->instruction, walk->thread, walk->frame);
+		state->instruction =
+			walk_find_root(&list->instruction, registers->thread, registers->frame);
 		return;
 	}
-	state->address = walk_find_root(&list->roots[2], walk->thread, walk->frame);
+	state->address = walk_find_root(&list->roots[2], registers->thread, registers->frame);
 	if (list->roots[2].base == WALK_BASE_FRAME)
 		walk_begin_frames(walk);
 }
@@ -264,7 +272,7 @@ static __always_inline void walk_end_list(struct walk *walk, uint64_t at)
 	if (at > SAMPLE_PART_MAX - sizeof(struct walk_list_head))
 		return;
 	*(struct walk_list_head *)(walk->bytes + at) = (struct walk_list_head){
-		.list = walk->number,
+		.list = walk->work->state.number,
 		.window = walk->work->state.window,
 		.n = walk->work->state.n,
 		.end = walk->work->state.end,

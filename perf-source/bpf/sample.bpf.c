@@ -362,7 +362,7 @@ static __always_inline bool put_walk(struct bpf_perf_event_data *context, struct
 				     struct reader *reader, const struct user_registers *registers)
 {
 	uint32_t pid = bpf_get_current_pid_tgid() >> PID_SHIFT, cpu = bpf_get_smp_processor_id();
-	struct walk walk = { .context = context, .bytes = reader->bytes, .pid = pid };
+	struct walk walk = { .context = context, .bytes = reader->bytes };
 	uint64_t begun;
 
 	walk.program = bpf_map_lookup_elem(&walk_programs, &pid);
@@ -376,9 +376,12 @@ static __always_inline bool put_walk(struct bpf_perf_event_data *context, struct
 		reader->part.end = WIRE_walk_end_BUDGET;
 		return put_part(context, reader, 0) != -ENOSPC;
 	}
-	walk.thread = task->thread.fsbase;
-	walk.frame = registers->bp;
-	walk.instruction = registers->ip;
+	walk.work->registers = (struct walk_registers){
+		task->thread.fsbase,
+		registers->bp,
+		registers->ip,
+		pid,
+	};
 	walk_run(&walk, &walk_callbacks, reader->part.sp,
 		 read_budget_room(&reader->budget, &share, cpu));
 	reader->budget.n_written += walk.work->state.n_emitted;

@@ -168,7 +168,7 @@ static __always_inline void emit_walk(void *ctx, struct task_struct *task)
 	uint32_t pid = task->tgid, cpu = bpf_get_smp_processor_id();
 	struct emitted_walk *emitted = bpf_map_lookup_elem(&emitted_walks, &cpu);
 	const struct pt_regs___kernel *registers = (const void *)bpf_task_pt_regs(task);
-	struct walk walk = { .context = ctx, .pid = pid };
+	struct walk walk = { .context = ctx };
 	uint64_t begun;
 
 	walk.program = bpf_map_lookup_elem(&walk_programs, &pid);
@@ -176,9 +176,12 @@ static __always_inline void emit_walk(void *ctx, struct task_struct *task)
 	if (!emitted || !walk.program || !walk.work || !walk_is_of(walk.program, task))
 		return;
 	walk.bytes = emitted->bytes;
-	walk.thread = task->thread.fsbase;
-	walk.frame = registers->bp;
-	walk.instruction = registers->ip;
+	walk.work->registers = (struct walk_registers){
+		task->thread.fsbase,
+		registers->bp,
+		registers->ip,
+		pid,
+	};
 	emitted->part = (struct sample_part){
 		.sp = registers->sp,
 		.kind = SAMPLE_PART_WALK,
