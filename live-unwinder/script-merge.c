@@ -91,17 +91,31 @@ static bool is_frame_of(const struct script_stack *stack, const struct unwinding
 	       is_in_interpreter(stack, unwinding, of) != segment->is_compiled;
 }
 
+/* Whether a function of the interpreter executes functions of the script: another frame says so. */
+static bool runs_script(const struct script_stack *stack, uint64_t instruction)
+{
+	for (size_t i = 0; i < stack->n_segments; i++)
+		if (!stack->segments[i].is_compiled &&
+		    stack->segments[i].instruction == instruction)
+			return true;
+	return false;
+}
+
 /*
  * Removes the second frame if it has that of the innermost one: an old return address on top of the
- * stack looks as if what is executed had no frame yet.
+ * stack looks as if what is executed had no frame yet. A function that has called itself, and ends,
+ * looks the same, so only frames that can be no function's are removed.
  */
-static void remove_false_caller(struct unwinding *unwinding, const struct script_segment *innermost)
+static void remove_false_caller(const struct script_stack *stack, struct unwinding *unwinding)
 {
+	const struct script_segment *innermost = &stack->segments[0];
 	uint64_t *pointers = unwinding->stack_pointers;
 
 	if (unwinding->n_frames < 3 || !innermost->is_proved ||
 	    unwinding->frames[0].address != innermost->instruction ||
-	    pointers[2] != innermost->anchor + FRAME_RECORD_SIZE)
+	    pointers[2] != innermost->anchor + FRAME_RECORD_SIZE ||
+	    !is_in_interpreter(stack, unwinding, &unwinding->frames[1]) ||
+	    runs_script(stack, unwinding->frames[1].address))
 		return;
 	unwinding->n_frames--;
 	memmove(unwinding->frames + 1, unwinding->frames + 2,
@@ -204,7 +218,7 @@ enum script_outcome script_merge(struct script_stack *stack, const struct script
 		outcome = find_activations(&placing, loop);
 		break;
 	case SCRIPT_ANCHOR_POINTER:
-		remove_false_caller(unwinding, &stack->segments[0]);
+		remove_false_caller(stack, unwinding);
 		outcome = place_by_pointer(stack, &placing);
 		break;
 	default:

@@ -638,19 +638,19 @@ static void test_a_function_that_calls_itself(void **state)
 }
 
 /* On top of the stack is an old return address, as if what is executed had no frame yet. */
-static void make_false_caller(uint64_t instruction)
+static void make_false_caller(uint64_t instruction, uint64_t caller)
 {
 	make_c();
 	begin_walk();
 	set_compiled(0, instruction);
-	set_compiled(1, JIT_BASELINE + 0x50);
+	set_compiled(1, caller);
 	add_element(pointer_of(1), OWN, instruction, OF_OPTIMIZED);
-	add_element(pointer_of(1), OWN, JIT_BASELINE + 0x50, OF_BASELINE);
+	add_element(pointer_of(1), OWN, caller, caller < JIT ? 0 : OF_BASELINE);
 }
 
 static void test_a_false_caller_is_removed(void **state)
 {
-	make_false_caller(JIT + 0x30);
+	make_false_caller(JIT + 0x30, INTERPRETED(1));
 	check_merged(SCRIPT_WHOLE, SCRIPT_WHOLE);
 	CHECK_FRAMES(OWN, JIT + 0x30, C + 2, C + 3, C + 4, C + 5);
 	assert_int_equal(pointers[1], STACK + 2 * FRAME_SIZE);
@@ -658,20 +658,34 @@ static void test_a_false_caller_is_removed(void **state)
 
 static void test_a_caller_that_may_be_is_not(void **state)
 {
-	make_false_caller(JIT + 0x2f); /* its frame may not be made yet */
+	make_false_caller(JIT + 0x2f, JIT_BASELINE + 0x50); /* its frame may not be made yet */
 	check_merged(SCRIPT_WHOLE, SCRIPT_WHOLE);
 	CHECK_FRAMES(JIT + 0x2f, OWN, JIT_BASELINE + 0x50, C + 2, C + 3, C + 4, C + 5);
-	make_false_caller(JIT + 0x30);
+	make_false_caller(JIT + 0x30, INTERPRETED(1));
 	frames[0].address++; /* the innermost frame executes something else */
 	read_walk();
 	merge();
 	assert_int_equal(frames[0].address, JIT + 0x31);
-	assert_int_equal(frames[1].address, JIT_BASELINE + 0x50);
-	make_false_caller(JIT + 0x30);
+	assert_int_equal(frames[1].address, INTERPRETED(1));
+	make_false_caller(JIT + 0x30, INTERPRETED(1));
 	pointers[2]++; /* the second one has another frame */
 	read_walk();
 	merge();
 	assert_int_equal(unwinding.n_frames, N_C);
+}
+
+/* As it ends, the frame is that of its caller, which is the same function. */
+static void test_a_function_that_has_called_itself(void **state)
+{
+	make_false_caller(JIT + 0x30, JIT_BASELINE + 0x50);
+	read_walk();
+	merge();
+	assert_int_equal(unwinding.n_frames, N_C);
+	make_false_caller(JIT + 0x30, INTERPRETED(3)); /* what runs interpreted functions */
+	add_interpreted(3, 4);
+	read_walk();
+	merge();
+	CHECK_FRAMES(JIT + 0x30, INTERPRETED(3), C + 2, 4, INTERPRETED(3), C + 4, C + 5);
 }
 
 /* Code without unwind information, outside of the interpreter, is that of a compiler. */
@@ -880,6 +894,7 @@ int main(void)
 		TEST(test_two_alternatives_that_may_be_are_put_once),
 		TEST(test_a_function_that_calls_itself),
 		TEST(test_a_false_caller_is_removed),
+		TEST(test_a_function_that_has_called_itself),
 		TEST(test_a_caller_that_may_be_is_not),
 		TEST(test_compiled_code_without_a_function),
 		TEST(test_objects_that_the_stream_does_not_have),
