@@ -83,14 +83,7 @@ def is_true(names):
 
 
 @pipeline.needs_root
-class InterpreterTest(pipeline.RecordingTest):
-    def setUp(self):
-        super().setUp()
-        refusal = reading.refusal()
-        if refusal:
-            self.skipTest(refusal)
-        self.stream = self.directory / "recorded.stream"
-
+class InterpreterTest(reading.ReadingTest):
     def any_interpreter(self):
         """The first one whose frames are no objects."""
         if not interpreters():

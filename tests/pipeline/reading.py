@@ -8,6 +8,17 @@ import pipeline
 DEEP = pipeline.BUILD / "tests" / "pipeline" / "deep"
 
 
+class ReadingTest(pipeline.RecordingTest):
+    """Records to a file what programs read of the memory of those that they sample."""
+
+    def setUp(self):
+        super().setUp()
+        why = refusal()
+        if why:
+            self.skipTest(why)
+        self.stream = self.directory / "recorded.stream"
+
+
 def refusal():
     """Why no program reads memory here; "" where one does."""
     recorded = subprocess.run([pipeline.program("perf-source"), "-q", "-e", "cpu-clock", "--", DEEP, "2000", "100", "0.1"],

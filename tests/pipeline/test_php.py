@@ -12,14 +12,7 @@ SOURCE = php.CHAINS.read_text().splitlines()
 
 
 @pipeline.needs_root
-class PhpTest(pipeline.RecordingTest):
-    def setUp(self):
-        super().setUp()
-        refusal = reading.refusal()
-        if refusal:
-            self.skipTest(refusal)
-        self.stream = self.directory / "recorded.stream"
-
+class PhpTest(reading.ReadingTest):
     def record_program(self, *command, options=("-e", "cpu-clock")):
         with self.stream.open("wb") as out:
             self.run_well(self.source(*options, "--", *map(str, command)), stdout=out)

@@ -52,14 +52,7 @@ def judge(names):
 
 
 @pipeline.needs_root
-class V8(pipeline.RecordingTest):
-    def setUp(self):
-        super().setUp()
-        refusal = reading.refusal()
-        if refusal:
-            self.skipTest(refusal)
-        self.stream = self.directory / "recorded.stream"
-
+class V8(reading.ReadingTest):
     def record(self, package, program, *options, seconds=2, of_node=()):
         with self.stream.open("wb") as out:
             self.run_well(self.source(*options, "--", fetch(package), *of_node, PROGRAMS / program, str(seconds)), stdout=out)
