@@ -3,14 +3,14 @@
 
 #include "common/stream/memory-pieces.h"
 
-bool memory_pieces_begin(const struct wire_memory *record, uint64_t object_size,
+bool memory_pieces_begin(const struct wire_blob *bytes, uint64_t object_size,
 			 struct memory_pieces *ret)
 {
-	const char *bytes = record->bytes.data;
+	const char *begin = bytes->data;
 
-	if (object_size > record->bytes.size)
+	if (object_size > bytes->size)
 		return false;
-	*ret = (struct memory_pieces){ bytes + object_size, bytes + record->bytes.size };
+	*ret = (struct memory_pieces){ begin + object_size, begin + bytes->size };
 	return true;
 }
 

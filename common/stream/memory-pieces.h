@@ -4,8 +4,18 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "common/wire/wire.h"
+
+/* Reads a field of an object, or of a piece. False: its bytes do not reach so far. */
+static inline bool memory_field(const struct wire_blob *bytes, int64_t at, void *ret, size_t size)
+{
+	if (at < 0 || bytes->size < size || (size_t)at > bytes->size - size)
+		return false;
+	memcpy(ret, (const char *)bytes->data + at, size);
+	return true;
+}
 
 /* A piece behind an object: its size in 8 bytes, and its bytes, filled to a multiple of 8. */
 struct memory_pieces {
@@ -13,7 +23,7 @@ struct memory_pieces {
 };
 
 /* False: the object itself is not whole. */
-bool memory_pieces_begin(const struct wire_memory *record, uint64_t object_size,
+bool memory_pieces_begin(const struct wire_blob *bytes, uint64_t object_size,
 			 struct memory_pieces *ret);
 
 /* False: there is none, or it is not whole. */

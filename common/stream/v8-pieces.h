@@ -5,6 +5,11 @@
  */
 #pragma once
 
+#include "common/stream/memory-pieces.h"
+#include "common/stream/runtime-table.h"
+
+#define V8_ADDRESS_MASK (~7ULL) /* the other bits of a pointer say what it leads to */
+
 /* Of a function (SharedFunctionInfo). */
 enum v8_function_piece {
 	V8_FUNCTION_MAP,
@@ -32,3 +37,17 @@ enum v8_code_piece {
 	V8_CODE_IDENTITIES, /* of those functions */
 	V8_CODE_PIECES_MAX,
 };
+
+/* The type of the object whose map a piece is. False: the map is not there. */
+static inline bool v8_map_type(const struct v8_fields *fields, const struct wire_blob *map,
+			       uint16_t *ret)
+{
+	return memory_field(map, fields->map_type, ret, sizeof(*ret));
+}
+
+/*
+ * Reads the first `n` pieces of a record of an object of some size and type. False: it is another
+ * one, or not all of them are there.
+ */
+bool v8_pieces_read(const struct v8_fields *fields, const struct wire_blob *bytes, int64_t size,
+		    int64_t type, struct wire_blob *ret, size_t n);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdbool.h>
 
+#include "common/stream/memory-pieces.h"
 #include "common/stream/script-place.h"
-#include "live-unwinder/script/memory-field.h"
 #include "live-unwinder/script/php-walk.h"
 #include "live-unwinder/script/walk-view.h"
 
@@ -31,7 +31,7 @@ uint64_t php_function_kind(const struct wire_memory *record)
 {
 	uint8_t type;
 
-	if (!memory_field(record, 0, &type, sizeof(type)))
+	if (!memory_field(&record->bytes, 0, &type, sizeof(type)))
 		return 0;
 	if (type == EVAL_CODE)
 		return USER_FUNCTION;

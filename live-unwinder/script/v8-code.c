@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <string.h>
-
-#include "common/stream/v8-pieces.h"
 #include "live-unwinder/script/v8-code.h"
+#include "common/stream/v8-pieces.h"
 
 enum {
 	KIND_MASK = 15,
@@ -17,34 +15,16 @@ enum {
 	NUMBER_BYTES_MAX = 10,
 };
 
-#define OBJECT_MASK (~7ULL)
-
-static bool read_field(const struct wire_blob *blob, int64_t at, void *ret, size_t size)
-{
-	if (at < 0 || blob->size < size || (uint64_t)at > blob->size - size)
-		return false;
-	memcpy(ret, (const char *)blob->data + at, size);
-	return true;
-}
-
 /* The part of an array's piece that has its items. False: not all of them are there. */
 static bool read_items(const struct v8_fields *fields, struct wire_blob *piece, size_t item_size)
 {
 	uint32_t n;
 
-	if (!read_field(piece, LENGTH, &n, sizeof(n)) ||
+	if (!memory_field(piece, LENGTH, &n, sizeof(n)) ||
 	    piece->size < (uint64_t)fields->items + (uint64_t)n * item_size)
 		return false;
 	*piece = (struct wire_blob){ (const char *)piece->data + fields->items, n * item_size };
 	return true;
-}
-
-/* Whether the first piece is the map of an object of some type. */
-static bool has_type(const struct v8_fields *fields, const struct wire_blob *map, int64_t type)
-{
-	uint16_t found;
-
-	return read_field(map, fields->map_type, &found, sizeof(found)) && found == type;
 }
 
 /* What only optimized code has. */
@@ -52,15 +32,16 @@ static bool read_data(const struct v8_fields *fields, struct wire_blob pieces[V8
 		      struct v8_code *code)
 {
 	uint32_t n;
-	bool has_own = fields->data_own >= 0 ? read_field(&pieces[V8_CODE_DATA], fields->data_own,
-							  &code->own, sizeof(code->own))
-					     : read_field(&pieces[V8_CODE_OWN], OWN_FUNCTION,
-							  &code->own, sizeof(code->own));
+	bool has_own = fields->data_own >= 0 ? memory_field(&pieces[V8_CODE_DATA], fields->data_own,
+							    &code->own, sizeof(code->own))
+					     : memory_field(&pieces[V8_CODE_OWN], OWN_FUNCTION,
+							    &code->own, sizeof(code->own));
 
-	if (!has_own || !read_field(&pieces[V8_CODE_DATA], fields->data_count + 4, &n, sizeof(n)) ||
+	if (!has_own ||
+	    !memory_field(&pieces[V8_CODE_DATA], fields->data_count + 4, &n, sizeof(n)) ||
 	    !read_items(fields, &pieces[V8_CODE_POSITIONS], 1))
 		return false;
-	code->own &= OBJECT_MASK;
+	code->own &= V8_ADDRESS_MASK;
 	code->positions = pieces[V8_CODE_POSITIONS];
 	code->n_functions = n;
 	if (!n)
@@ -78,25 +59,19 @@ static bool read_data(const struct v8_fields *fields, struct wire_blob pieces[V8
 bool v8_code_read(const struct v8_fields *fields, const struct wire_blob *bytes,
 		  struct v8_code *ret)
 {
-	const struct wire_memory record = { .bytes = *bytes };
-	struct wire_blob piece[V8_CODE_PIECES_MAX] = { 0 };
-	struct memory_pieces pieces;
+	struct wire_blob piece[V8_CODE_PIECES_MAX];
 	uint32_t length;
 
 	*ret = (struct v8_code){ 0 };
-	if (!memory_pieces_begin(&record, fields->code_size, &pieces))
-		return false;
-	for (size_t i = 0; i < V8_CODE_PIECES_MAX; i++)
-		if (!memory_pieces_next(&pieces, &piece[i]))
-			return false;
-	if (!has_type(fields, &piece[V8_CODE_MAP], fields->code_type) ||
-	    !read_field(bytes, fields->code_start, &ret->start, sizeof(ret->start)) ||
-	    !read_field(bytes, fields->code_length, &length, sizeof(length)) ||
-	    !read_field(bytes, fields->code_kind, &ret->kind, sizeof(ret->kind)) ||
-	    !read_field(bytes, fields->code_data, &ret->data, sizeof(ret->data)))
+	if (!v8_pieces_read(fields, bytes, fields->code_size, fields->code_type, piece,
+			    V8_CODE_PIECES_MAX) ||
+	    !memory_field(bytes, fields->code_start, &ret->start, sizeof(ret->start)) ||
+	    !memory_field(bytes, fields->code_length, &length, sizeof(length)) ||
+	    !memory_field(bytes, fields->code_kind, &ret->kind, sizeof(ret->kind)) ||
+	    !memory_field(bytes, fields->code_data, &ret->data, sizeof(ret->data)))
 		return false;
 	ret->length = length;
-	ret->data &= OBJECT_MASK;
+	ret->data &= V8_ADDRESS_MASK;
 	ret->kind &= KIND_MASK;
 	return ret->kind <= fields->code_baseline || read_data(fields, piece, ret);
 }
@@ -158,17 +133,17 @@ static bool read_inlining(const struct v8_fields *fields, const struct v8_code *
 {
 	int32_t function;
 
-	if (!read_field(&code->inlinings, number * INLINING_SIZE, ret_position,
-			sizeof(*ret_position)) ||
-	    !read_field(&code->inlinings, number * INLINING_SIZE + INLINING_FUNCTION, &function,
-			sizeof(function)) ||
+	if (!memory_field(&code->inlinings, number * INLINING_SIZE, ret_position,
+			  sizeof(*ret_position)) ||
+	    !memory_field(&code->inlinings, number * INLINING_SIZE + INLINING_FUNCTION, &function,
+			  sizeof(function)) ||
 	    function < 0 || (size_t)function >= code->n_functions ||
-	    !read_field(&code->functions, fields->items + function * (int64_t)sizeof(uint64_t),
-			&ret->address, sizeof(ret->address)) ||
-	    !read_field(&code->identities, function * (int64_t)sizeof(uint64_t), &ret->identity,
-			sizeof(ret->identity)))
+	    !memory_field(&code->functions, fields->items + function * (int64_t)sizeof(uint64_t),
+			  &ret->address, sizeof(ret->address)) ||
+	    !memory_field(&code->identities, function * (int64_t)sizeof(uint64_t), &ret->identity,
+			  sizeof(ret->identity)))
 		return false;
-	ret->address &= OBJECT_MASK;
+	ret->address &= V8_ADDRESS_MASK;
 	return true;
 }
 

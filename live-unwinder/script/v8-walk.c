@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <string.h>
-
-#include "common/stream/v8-pieces.h"
-#include "live-unwinder/script/memory-field.h"
-#include "live-unwinder/script/v8-code.h"
 #include "live-unwinder/script/v8-walk.h"
+#include "common/stream/v8-pieces.h"
+#include "live-unwinder/script/v8-code.h"
 #include "live-unwinder/script/walk-view.h"
 
 enum {
@@ -30,31 +27,18 @@ static enum v8_object function_kind(const struct v8_fields *fields,
 {
 	uint64_t data;
 
-	if (!memory_field(record, fields->function_data, &data, sizeof(data)))
+	if (!memory_field(&record->bytes, fields->function_data, &data, sizeof(data)))
 		return V8_NOTHING;
 	return data & IS_OBJECT ? V8_FUNCTION : V8_BUILTIN;
 }
 
-/* The type that the object's map has, which is the first piece behind an object of that size. */
-static bool is_of_type(const struct v8_fields *fields, const struct wire_memory *record,
-		       int64_t size, int64_t type)
-{
-	struct memory_pieces pieces;
-	struct wire_blob map;
-	uint16_t found;
-
-	if (!memory_pieces_begin(record, size, &pieces) || !memory_pieces_next(&pieces, &map) ||
-	    map.size < fields->map_type + sizeof(found))
-		return false;
-	memcpy(&found, (const char *)map.data + fields->map_type, sizeof(found));
-	return found == type;
-}
-
 enum v8_object v8_object_of(const struct v8_fields *fields, const struct wire_memory *record)
 {
+	struct wire_blob map;
 	struct v8_code code;
 
-	if (is_of_type(fields, record, fields->function_size, fields->function_type))
+	if (v8_pieces_read(fields, &record->bytes, fields->function_size, fields->function_type,
+			   &map, 1))
 		return function_kind(fields, record);
 	return v8_code_read(fields, &record->bytes, &code) ? V8_CODE : V8_NOTHING;
 }
@@ -90,7 +74,7 @@ static bool is_of_code(const struct v8_walk *walk, const struct v8_code *code, c
 	if (code->kind > fields->code_baseline)
 		return code->own == walk_view_word(window, fields->frame_function);
 	return code->kind == fields->code_baseline &&
-	       code->data == (walk_view_word(window, fields->frame_bytecode) & ~7ULL);
+	       code->data == (walk_view_word(window, fields->frame_bytecode) & V8_ADDRESS_MASK);
 }
 
 /* Adds what optimized code has inlined at an offset, in front of its own function. */

@@ -60,9 +60,6 @@ enum {
 	OWN_READ = 16,
 };
 
-/* All addresses of objects have bits that say what they are. */
-#define OBJECT_MASK (~7ULL)
-
 /* Reads "12.4.254.21-node.33". False: it is another text. */
 static bool parse_version(const char *text, unsigned int *ret_major, unsigned int *ret_minor,
 			  char ret[RUNTIME_VERSION_SIZE])
@@ -140,7 +137,7 @@ static struct walk_text piece(int of, int pointer, int size, int words)
 static struct walk_object function_object(const struct v8_layout *layout)
 {
 	struct walk_object object = {
-		.pointer_mask = OBJECT_MASK,
+		.pointer_mask = V8_ADDRESS_MASK,
 		.words = word(layout->scope) | word(layout->script),
 		.pointer = FRAME_FUNCTION,
 		.load = layout->shared,
@@ -176,7 +173,7 @@ static struct walk_object code_object(const struct v8_layout *layout)
 {
 	int own = layout->is_own_wrapped ? 0 : word(layout->own);
 	struct walk_object object = {
-		.pointer_mask = OBJECT_MASK,
+		.pointer_mask = V8_ADDRESS_MASK,
 		.words = word(layout->code_data) | word(layout->code_positions) | word(CODE_START),
 		.size = CODE_SIZE,
 	};

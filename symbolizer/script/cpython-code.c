@@ -88,7 +88,7 @@ bool cpython_code_decode(const struct cpython_fields *fields, const struct wire_
 	uint64_t size;
 
 	if (fields->code_firstline > fields->code_size - (int64_t)sizeof(uint32_t) ||
-	    !memory_pieces_begin(record, fields->code_size, &pieces) ||
+	    !memory_pieces_begin(&record->bytes, fields->code_size, &pieces) ||
 	    !memory_pieces_next(&pieces, &name) || !memory_pieces_next(&pieces, &file) ||
 	    !memory_pieces_next(&pieces, &lines))
 		return false;

@@ -67,7 +67,7 @@ bool php_function_decode(const struct php_fields *fields, const struct wire_memo
 	    !has_field(fields, fields->function_line, sizeof(uint32_t)) ||
 	    !has_field(fields, fields->function_name, sizeof(uint64_t)) ||
 	    !has_field(fields, fields->function_class, sizeof(uint64_t)) ||
-	    !memory_pieces_begin(record, fields->function_size, &pieces) ||
+	    !memory_pieces_begin(&record->bytes, fields->function_size, &pieces) ||
 	    !memory_pieces_next(&pieces, &name) || !memory_pieces_next(&pieces, &file) ||
 	    !memory_pieces_next(&pieces, &class_head) || !memory_pieces_next(&pieces, &class_name))
 		return false;

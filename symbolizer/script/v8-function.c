@@ -88,21 +88,13 @@ static void copy_text(const struct wire_blob *string, uint16_t type, char ret[SC
 	ret[used] = 0;
 }
 
-static bool read_type(const struct v8_fields *fields, const struct wire_blob *map, uint16_t *ret)
-{
-	if (map->size < fields->map_type + sizeof(*ret))
-		return false;
-	memcpy(ret, (const char *)map->data + fields->map_type, sizeof(*ret));
-	return true;
-}
-
 /* Reads a string whose text is in it. False: it is none, or of another kind. */
 static bool read_string(const struct v8_fields *fields, const struct wire_blob *string,
 			const struct wire_blob *map, char ret[SCRIPT_TEXT_MAX])
 {
 	uint16_t type;
 
-	if (string->size < STRING_TEXT || !read_type(fields, map, &type) || type >= NOT_STRING ||
+	if (string->size < STRING_TEXT || !v8_map_type(fields, map, &type) || type >= NOT_STRING ||
 	    (type & REPRESENTATION) != SEQUENTIAL)
 		return false;
 	copy_text(string, type, ret);
@@ -113,7 +105,7 @@ static bool is_thin(const struct v8_fields *fields, const struct wire_blob *map)
 {
 	uint16_t type;
 
-	return read_type(fields, map, &type) && type < NOT_STRING &&
+	return v8_map_type(fields, map, &type) && type < NOT_STRING &&
 	       (type & REPRESENTATION) == THIN;
 }
 
@@ -135,16 +127,10 @@ bool v8_function_decode(const struct v8_fields *fields, const struct wire_memory
 			struct script_code_text *ret)
 {
 	struct wire_blob piece[V8_FUNCTION_PIECES_MAX];
-	struct memory_pieces pieces;
-	uint16_t type;
 
 	*ret->name = *ret->file = 0;
-	if (!memory_pieces_begin(record, fields->function_size, &pieces))
-		return false;
-	for (size_t i = 0; i < V8_FUNCTION_PIECES_MAX; i++)
-		if (!memory_pieces_next(&pieces, &piece[i]))
-			return false;
-	if (!read_type(fields, &piece[V8_FUNCTION_MAP], &type) || type != fields->function_type)
+	if (!v8_pieces_read(fields, &record->bytes, fields->function_size, fields->function_type,
+			    piece, V8_FUNCTION_PIECES_MAX))
 		return false;
 	read_name(fields, piece, ret->name);
 	if (!read_string(fields, &piece[V8_FUNCTION_FILE], &piece[V8_FUNCTION_FILE_MAP],
