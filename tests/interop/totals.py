@@ -75,7 +75,7 @@ def of_pprof_raw(text):
                 location = int(found[1])
                 locations[location] = []
                 line = found[2]
-            name = re.match(r" *(.*?) \S*:\d+:?\d* s=\d+", line)
+            name = re.match(r" *(.*?) (?:<[^>]*>|\S*):\d+:?\d* s=\d+", line)  # CPython has files like <frozen abc>
             locations[location].append(name[1])
     for n, stack in samples:
         names = [name for number in stack for name in locations[number]]
