@@ -26,6 +26,9 @@ enum {
 	WALK_NEAR_WORDS = 14, /* of a text that is read with its head */
 	WALK_TEXT_WORDS = 32,
 	WALK_END_WORDS = 8,
+	WALK_TCB_DTV = 8, /* where glibc has a thread's blocks of modules, each in such an entry */
+	WALK_DTV_ENTRY = 16,
+	WALK_MODULES_MAX = 1 << 16,
 	WALK_TCB_SELF = 0x10, /* tcbhead_t begins with the thread pointer, and has it here again */
 	/* Where glibc keeps a thread's first keys: of each a sequence number and the value. */
 	WALK_KEYS = 0x310,
@@ -191,14 +194,33 @@ static __always_inline uint64_t walk_head_size(const struct walk_text *text,
 	return text->skip + (text->unit && !is_plain ? text->more : 0);
 }
 
-/* How many bytes of text a head has behind it. */
-static __always_inline uint64_t walk_text_size(const struct walk_text *text,
-					       const struct walk_memory *memory)
-{
-	uint64_t length = memory->head[text->length % WALK_FIELDS_MAX], unit = 1;
+/* Where a text is, by the first word of its head. */
+enum walk_text_place { WALK_TEXT_INSIDE, WALK_TEXT_OUTSIDE, WALK_TEXT_NOWHERE };
 
+static __always_inline enum walk_text_place walk_text_place(const struct walk_text *text,
+							    uint64_t first)
+{
+	uint64_t kind = first & text->kinds;
+
+	if (kind == text->inside)
+		return WALK_TEXT_INSIDE;
+	return kind == text->outside ? WALK_TEXT_OUTSIDE : WALK_TEXT_NOWHERE;
+}
+
+/* How many bytes of text a head has behind it, or elsewhere. */
+static __always_inline uint64_t walk_text_size(const struct walk_text *text,
+					       const struct walk_memory *memory,
+					       enum walk_text_place place)
+{
+	uint64_t at = text->length, length, unit = 1;
+
+	if (text->kinds && place == WALK_TEXT_INSIDE)
+		at = text->inside_length;
+	length = memory->head[at % WALK_FIELDS_MAX];
 	if (text->unit)
 		unit = memory->head[text->unit % WALK_FIELDS_MAX] >> (text->unit_shift & 63) & 7;
+	if (place == WALK_TEXT_NOWHERE || (text->kinds && !at))
+		return 0;
 	return length < UINT32_MAX ? length * unit : UINT32_MAX;
 }
 
@@ -246,6 +268,20 @@ static __always_inline uint64_t walk_text_offset(const struct walk_text *text, u
 	return n > text->count_max ? WALK_NOWHERE : text->pointer + n * text->count_scale;
 }
 
+/* Whether what has a text's address is of the kind that has it. */
+static __always_inline bool walk_is_of_kind(const struct walk_text *text,
+					    const struct walk_memory *memory, uint64_t base,
+					    uint32_t near)
+{
+	uint64_t first = memory->head[0];
+
+	if (!text->of_kind)
+		return true;
+	if (near != text->of)
+		first = walk_read_pointer(base);
+	return (first & text->kinds) == text->of_kind;
+}
+
 /*
  * The address of a text of the object in `memory`; 0: it has none. The head of text `near` has been
  * read, so what it leads to need not be read once more; 0: none.
@@ -265,7 +301,7 @@ __noinline uint64_t walk_text_address(const struct walk_text *text, uint64_t mas
 		return at > WALK_OBJECT_MAX - 8 ? 0
 						: *(const uint64_t *)(memory->bytes + at) & mask;
 	base = of > WALK_TEXTS_MAX ? 0 : memory->at[of];
-	if (!base)
+	if (!base || !walk_is_of_kind(text, memory, base, near))
 		return 0;
 	if (text->count_scale && near == of)
 		n = memory->head[text->count % WALK_FIELDS_MAX];
@@ -290,6 +326,7 @@ __noinline uint64_t walk_mix_text(uint64_t hash, const struct walk_text *text,
 				  struct walk_memory *memory, uint64_t address)
 {
 	uint64_t known, size, n_read, skip, most = WALK_TEXT_WORDS * 8, end = WALK_END_WORDS * 8;
+	enum walk_text_place place;
 
 	if (!text || !memory || !walk_text_counts(text))
 		return hash;
@@ -303,13 +340,17 @@ __noinline uint64_t walk_mix_text(uint64_t hash, const struct walk_text *text,
 	known = text->hash ? memory->head[text->hash % WALK_FIELDS_MAX] : 0;
 	if (!text->length || (known && known != UINT64_MAX))
 		return walk_mix(hash, known);
-	size = walk_text_size(text, memory);
+	place = walk_text_place(text, memory->head[0]);
+	size = walk_text_size(text, memory, place);
 	barrier_var(size);
-	if (size <= WALK_NEAR_WORDS * 8 && skip + size <= n_read)
+	if (place != WALK_TEXT_OUTSIDE && size <= WALK_NEAR_WORDS * 8 && skip + size <= n_read)
 		return walk_mix_words(hash, memory->head + skip / 8, size);
-	hash = walk_mix_bytes(hash, memory, address + skip, size < most ? size : most);
+	address += skip;
+	if (place == WALK_TEXT_OUTSIDE)
+		address = memory->head[text->outside_at % WALK_FIELDS_MAX];
+	hash = walk_mix_bytes(hash, memory, address, size < most ? size : most);
 	if (size > most)
-		hash = walk_mix_bytes(hash, memory, address + skip + size - end, end);
+		hash = walk_mix_bytes(hash, memory, address + size - end, end);
 	return hash;
 }
 
@@ -370,6 +411,45 @@ __noinline uint64_t walk_brief_identity(const struct walk_object *object,
 	return hash | 1;
 }
 
+/* How many bytes are read of a text. */
+static __always_inline uint64_t walk_size_of(const struct walk_text *text,
+					     const struct walk_memory *memory)
+{
+	uint64_t size = text->size, at = text->sized_by, n;
+
+	barrier_var(at);
+	if (!at || at > WALK_OBJECT_MAX - sizeof(uint32_t))
+		return size;
+	n = *(const uint32_t *)(memory->bytes + at);
+	n = text->size_base + (n * text->size_scale >> 6);
+	return n < size ? n : size;
+}
+
+/*
+ * Puts a text that is elsewhere behind its head, of which `n` bytes in all have been read, and
+ * leaves out what is behind the text. Returns how many bytes both have.
+ */
+static __always_inline uint64_t walk_read_outside(const struct walk_text *text, char *to,
+						  uint64_t size, uint64_t n)
+{
+	uint64_t at = text->outside_at % WALK_FIELDS_MAX, skip = text->skip,
+		 length_at = text->length;
+	const uint64_t *head = (const void *)to;
+	enum walk_text_place place;
+	uint64_t length;
+
+	if (!text->kinds || skip > WALK_HEAD_MAX || n < WALK_FIELDS_MAX * 8 || size < skip)
+		return n;
+	place = walk_text_place(text, head[0]);
+	if (place == WALK_TEXT_INSIDE)
+		length_at = text->inside_length;
+	length = place == WALK_TEXT_NOWHERE || !length_at ? 0 : head[length_at % WALK_FIELDS_MAX];
+	length = length < size - skip ? length : size - skip;
+	if (place == WALK_TEXT_OUTSIDE)
+		return skip + walk_read_text(to + skip, head[at], length);
+	return n < skip + length ? n : skip + length;
+}
+
 /* Reads an object, and its texts behind it. Returns the bytes of all; 0: it cannot be read. */
 __noinline uint64_t walk_read_all(const struct walk_object *object, struct walk_memory *memory,
 				  uint64_t address)
@@ -386,13 +466,14 @@ __noinline uint64_t walk_read_all(const struct walk_object *object, struct walk_
 		return 0;
 	for (uint32_t i = 0; i < WALK_TEXTS_MAX; i++) {
 		const struct walk_text *text = &object->texts[i];
-		uint64_t size = text->size, at, n;
+		uint64_t size = walk_size_of(text, memory), at, n;
 
 		barrier_var(used);
 		if (used > WALK_MEMORY_MAX - 8 || !size || used + 8 + size > WALK_MEMORY_MAX)
 			break;
 		at = walk_text_address(text, object->pointer_mask, memory, 0);
 		n = walk_read_text(memory->bytes + used + 8, at, size);
+		n = walk_read_outside(text, memory->bytes + used + 8, size, n);
 		memory->at[i + 1] = at;
 		*(uint64_t *)(memory->bytes + used) = n;
 		used += 8 + ((n + 7) & ~7ULL);

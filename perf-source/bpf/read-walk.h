@@ -22,6 +22,19 @@ static __always_inline uint64_t walk_find_key(const struct walk_root *root, uint
 	return thread + WALK_KEYS + key * WALK_KEY_SIZE + WALK_KEY_VALUE;
 }
 
+/* Where the current thread has a variable of a module; 0: it has none yet. */
+static __always_inline uint64_t walk_find_in_module(uint64_t index, uint64_t thread)
+{
+	uint64_t module = walk_read_pointer(index), block;
+
+	if (!module || module >= WALK_MODULES_MAX || walk_read_pointer(thread) != thread)
+		return 0;
+	block = walk_read_pointer(walk_read_pointer(thread + WALK_TCB_DTV) +
+				  module * WALK_DTV_ENTRY);
+	/* A block that is not allocated is at -1. */
+	return block >> WALK_USER_BITS ? 0 : block + walk_read_pointer(index + sizeof(index));
+}
+
 /* The address of the first element; 0: the thread has none. */
 __noinline uint64_t walk_find_root(const struct walk_root *root, uint64_t thread, uint64_t frame)
 {
@@ -36,6 +49,8 @@ __noinline uint64_t walk_find_root(const struct walk_root *root, uint64_t thread
 		at = thread + root->start;
 	if (root->base == WALK_BASE_THREAD_KEY)
 		at = walk_find_key(root, thread);
+	if (root->base == WALK_BASE_MODULE)
+		at = walk_find_in_module(root->start, thread);
 	for (uint32_t i = 0; i < WALK_LOADS_MAX && i < root->n_loads && at; i++) {
 		at = walk_read_pointer(at);
 		if (i == 0 && root->self >= 0 && at && walk_read_pointer(at + root->self) != thread)
@@ -68,6 +83,14 @@ static __always_inline void walk_put_word(const struct walk_word *word, char *wi
 	*(uint64_t *)(window + size) = at;
 }
 
+/* Whether an element is the last one by the word behind its window. */
+static __always_inline bool walk_is_last(const struct walk_word *word, const char *window,
+					 uint64_t size)
+{
+	return word->last_mask && size <= WALK_WINDOW_MAX &&
+	       (*(const uint64_t *)(window + size) & word->last_mask) == word->last;
+}
+
 enum { WALK_STACK = 8 << 20 /* bytes: what lies so near to the stack pointer is no code */ };
 
 /* Loops of the kernel call them: walk-callbacks.h. */
@@ -85,14 +108,14 @@ static __always_inline const struct walk_list *walk_current_list(const struct wa
 static __always_inline bool walk_has_object(const struct walk *walk, const char *window)
 {
 	const struct walk_object *object = &walk->program->object;
-	uint64_t at = object->bit_at,
+	uint64_t at = object->kind_at,
 		 begin = walk->work->state.address - walk_current_list(walk)->before;
 
 	barrier_var(at);
 	if (walk_current_list(walk)->rises && begin + object->pointer < walk->work->memory.part.sp)
 		return false;
-	return object->size && (!object->bit || (at <= WALK_WINDOW_MAX - 8 &&
-						 *(const uint64_t *)(window + at) & object->bit));
+	return object->size && at <= WALK_WINDOW_MAX - 8 &&
+	       (*(const uint64_t *)(window + at) & object->kind_mask) == object->kind;
 }
 
 /* The address of an element's object. */
@@ -160,7 +183,7 @@ static __always_inline void walk_advance(const struct walk *walk, const char *wi
 		return;
 	}
 	state->is_again = false;
-	address = *(const uint64_t *)(window + next);
+	address = list->stride ? state->address + list->stride : *(const uint64_t *)(window + next);
 	state->address = list->rises && address <= state->address ? 0 : address;
 	state->instruction = *(const uint64_t *)(window + instruction);
 }
@@ -191,10 +214,10 @@ static __always_inline long walk_read_element(struct walk *walk, const struct wa
 		return walk_stop(walk, WIRE_walk_end_ABSENT);
 	element->address = state->address;
 	element->identity = 0;
-	if (walk->work->state.number == 0 && walk_has_object(walk, bytes))
-		walk_put_object(walk, maps, bytes, &element->identity);
 	if (walk->work->state.number == 0)
 		walk_put_word(&walk->program->word, bytes, window);
+	if (walk->work->state.number == 0 && walk_has_object(walk, bytes))
+		walk_put_object(walk, maps, bytes, &element->identity);
 	if (walk->work->state.number == 0 && walk->program->code.steps) {
 		code = (void *)(bytes + window +
 				(walk->program->word.n_loads ? WALK_WORD_SIZE : 0));
@@ -204,6 +227,8 @@ static __always_inline long walk_read_element(struct walk *walk, const struct wa
 	state->used = used + sizeof(*element) + state->window;
 	state->n++;
 	walk_advance(walk, bytes);
+	if (walk->work->state.number == 0 && walk_is_last(&walk->program->word, bytes, window))
+		state->address = 0;
 	return state->is_lost ? 1 : 0;
 }
 

@@ -27,8 +27,8 @@ static struct walk_program program_with_code(void)
 	program.lists[0].marks[0] = 2;
 	program.lists[0].mark = 56;
 	program.lists[0].marked_next = 64;
-	program.object.bit = 1;
-	program.object.bit_at = 64;
+	program.object.kind_mask = program.object.kind = 1;
+	program.object.kind_at = 64;
 	program.object.texts[1] =
 		(struct walk_text){ .pointer = 32, .size = 64, .of = 1, .count = 3 };
 	program.code = (struct walk_code){
@@ -67,6 +67,16 @@ static void test_texts_of_texts_and_words_are_valid(void **state)
 	assert_false(walk_program_is_valid(&program));
 }
 
+static void test_an_array_has_no_pointers_to_elements(void **state)
+{
+	struct walk_program program = valid_program();
+
+	program.lists[0].next = 65;
+	assert_false(walk_program_is_valid(&program));
+	program.lists[0].stride = 72;
+	assert_true(walk_program_is_valid(&program));
+}
+
 static void test_what_exceeds_a_limit_is_not(void **state)
 {
 	struct walk_program program = valid_program();
@@ -95,6 +105,9 @@ static void test_what_exceeds_a_limit_is_not(void **state)
 	IS_REFUSED(program.lists[0].instruction.n_loads = WALK_LOADS_MAX + 1);
 	IS_REFUSED(program.lists[0].instruction.base = WALK_BASES_MAX);
 	IS_REFUSED(program.object.texts[0].count = WALK_FIELDS_MAX);
+	IS_REFUSED(program.object.texts[0].outside_at = WALK_FIELDS_MAX);
+	IS_REFUSED(program.object.texts[0].inside_length = WALK_FIELDS_MAX);
+	IS_REFUSED(program.object.texts[0].sized_by = 197);
 #undef IS_REFUSED
 }
 
@@ -122,10 +135,10 @@ static void test_marks_and_bits_are_in_the_window(void **state)
 
 	IS_REFUSED(program.lists[0].mark = 65);
 	IS_REFUSED(program.lists[0].marked_next = 65);
-	IS_REFUSED(program.object.bit_at = 65);
+	IS_REFUSED(program.object.kind_at = 73);
 	program = program_with_code();
-	program.lists[0].marks[0] = program.object.bit = 0;
-	program.lists[0].marked_next = program.object.bit_at = 65;
+	program.lists[0].marks[0] = program.object.kind_mask = 0;
+	program.lists[0].marked_next = program.object.kind_at = 73;
 	assert_true(walk_program_is_valid(&program));
 }
 
@@ -152,6 +165,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_list_with_objects_is_valid),
 		cmocka_unit_test(test_texts_of_texts_and_words_are_valid),
+		cmocka_unit_test(test_an_array_has_no_pointers_to_elements),
 		cmocka_unit_test(test_what_exceeds_a_limit_is_not),
 		cmocka_unit_test(test_frames_with_code_are_valid),
 		cmocka_unit_test(test_marks_and_bits_are_in_the_window),

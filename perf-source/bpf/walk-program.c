@@ -24,8 +24,8 @@ static bool is_list_valid(const struct walk_list *list)
 			       !has_pointer(list->marked_next, list->window)))
 		return false;
 	return !list->window || (list->window <= WALK_WINDOW_MAX && list->window % 8 == 0 &&
-				 has_pointer(list->next, list->window) && list->limit &&
-				 list->limit <= WALK_ELEMENTS_MAX);
+				 (list->stride || has_pointer(list->next, list->window)) &&
+				 list->limit && list->limit <= WALK_ELEMENTS_MAX);
 }
 
 static bool is_word_valid(const struct walk_word *word, uint16_t window)
@@ -40,11 +40,14 @@ static bool is_text_valid(const struct walk_object *object, size_t i)
 {
 	const struct walk_text *text = &object->texts[i];
 
-	return !text->size || (text->size <= WALK_TEXT_MAX && text->skip <= WALK_HEAD_MAX &&
-			       text->length < WALK_FIELDS_MAX && text->hash < WALK_FIELDS_MAX &&
-			       text->unit < WALK_FIELDS_MAX && text->count < WALK_FIELDS_MAX &&
-			       text->more <= WALK_MORE_MAX && text->of <= i &&
-			       (text->of || has_pointer(text->pointer, object->size)));
+	return !text->size ||
+	       (text->size <= WALK_TEXT_MAX && text->skip <= WALK_HEAD_MAX &&
+		text->length < WALK_FIELDS_MAX && text->hash < WALK_FIELDS_MAX &&
+		text->unit < WALK_FIELDS_MAX && text->count < WALK_FIELDS_MAX &&
+		text->more <= WALK_MORE_MAX && text->of <= i &&
+		text->outside_at < WALK_FIELDS_MAX && text->inside_length < WALK_FIELDS_MAX &&
+		(!text->sized_by || text->sized_by + sizeof(uint32_t) <= object->size) &&
+		(text->of || has_pointer(text->pointer, object->size)));
 }
 
 /* Whether an object and all that it leads to can be read, if there is one. */
@@ -63,7 +66,7 @@ static bool is_object_valid(const struct walk_object *object, uint16_t window)
 		return false;
 	return object->size <= WALK_OBJECT_MAX && object->size % 8 == 0 &&
 	       has_pointer(object->pointer, window) &&
-	       (!object->bit || has_pointer(object->bit_at, window));
+	       (!object->kind_mask || has_pointer(object->kind_at, window + WALK_WORD_SIZE));
 }
 
 /* Whether what is read of the object of code is in it. */

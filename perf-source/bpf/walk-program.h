@@ -37,7 +37,10 @@ enum walk_base {
 	/* A key of glibc's pthread_setspecific(3): `start` is where the process has its number. */
 	WALK_BASE_THREAD_KEY,
 	WALK_BASE_THREAD, /* `start` is a distance from the thread pointer */
-	WALK_BASE_FRAME,  /* the frame pointer, where user space was interrupted */
+	/* A variable of a module: `start` is where the process has its tls_index (module, offset).
+	 */
+	WALK_BASE_MODULE,
+	WALK_BASE_FRAME, /* the frame pointer, where user space was interrupted */
 	WALK_BASES_MAX,
 };
 
@@ -56,14 +59,15 @@ struct walk_list {
 	struct walk_root roots[WALK_ROOTS_MAX]; /* the first that leads to an element counts */
 	struct walk_root instruction; /* leads to what the second root's element executes */
 	uint16_t window;	      /* bytes; 0: there is no such list */
-	uint16_t next;		      /* where a window has the next element's address */
+	uint16_t next;		      /* where a window has the next element's address; or: */
 	uint16_t limit;		      /* of elements */
 	uint16_t before;	      /* bytes of a window in front of its address */
 	/* Elements whose word at `mark` is one of `marks` have the next one's address elsewhere. */
 	uint64_t marks[WALK_MARKS_MAX]; /* 0: none */
 	uint16_t mark, marked_next;
-	uint8_t rises; /* addresses rise, as on a stack: the list ends where they do not */
-	uint8_t reserved[3];
+	uint8_t rises;	/* addresses rise, as on a stack: the list ends where they do not */
+	uint8_t stride; /* bytes from an element of an array to the next one; 0: it is no array */
+	uint8_t reserved[2];
 };
 
 /* A word to which each element of the first list leads; it is put behind its window. */
@@ -75,6 +79,9 @@ struct walk_word {
 	uint16_t index_scale; /* for the last load */
 	uint8_t n_loads;      /* 0: there is no such word */
 	uint8_t reserved;
+	/* The list ends with the element of which these bits of the word are `last`; 0: it does
+	 * not. */
+	uint64_t last_mask, last;
 };
 
 struct walk_text {
@@ -95,7 +102,18 @@ struct walk_text {
 	 * word of its head counts, up to a limit. 0: no further.
 	 */
 	uint8_t count, count_scale, count_max;
-	uint8_t reserved[4];
+	/*
+	 * These bits of the first word of a head say what kind of text it is: behind its head, or
+	 * elsewhere, by the address in a word of the head. Others have no text. 0: all are behind.
+	 */
+	uint8_t outside_at;
+	uint8_t inside_length; /* as `length`, of those behind; 0: all of it counts as head */
+	uint16_t kinds, inside, outside;
+	/* And the text before has its address only if the bits of `kinds` are these; 0: always. */
+	uint16_t of_kind;
+	/* If the object has a number at `sized_by`, so many bytes count, but not more than `size`:
+	 * `size_base`, and for each of the number `size_scale` 64ths. 0: all count. */
+	uint16_t sized_by, size_base, size_scale;
 };
 
 /* Of the elements of the first list. By what never changes of it, an object has an identity. */
@@ -118,8 +136,9 @@ struct walk_object {
 	 * pointer in the window; 0: it is the object itself.
 	 */
 	uint16_t load;
-	uint16_t bit_at; /* elements have one whose windows have a bit of this word set; */
-	uint32_t bit;	 /* 0: all have */
+	/* Elements have one of whose windows, and the word behind, these bits of a word are so. */
+	uint16_t kind_at;
+	uint32_t kind_mask, kind; /* 0: all have one */
 	struct walk_text texts[WALK_TEXTS_MAX];
 };
 

@@ -15,6 +15,16 @@ enum {
 	TWO_BYTES = 0x0f,
 	JCC = 0x80,
 	JCC_MASK = 0xf0,
+	/* FF /4: a jump to where the operand leads, in memory unless all bits of its form are set.
+	 */
+	REX_B = 0x41,
+	JMP_INDIRECT = 0xff,
+	MODRM_CODE = 0x38,
+	JMP_NEAR = 0x20,
+	MODRM_FORM = 0xc0,
+	FORM_FAR = 0x80,	  /* a distance of four bytes, as to a table of functions */
+	THREADED_LOOP_MIN = 8192, /* bytes */
+	THREADED_JUMPS_MIN = 32,
 };
 
 /* Where jumps out of the loop's code lead. */
@@ -86,10 +96,30 @@ static void look_at_jumps(const struct loaded_image *image, const struct cfi *cf
 	find_other_part(&jumps, ret);
 }
 
+/* False: the image describes no functions. */
+static bool read_cfi(const struct loaded_image *image, struct cfi *ret)
+{
+	struct elf_section section = elf_section_before_first(image->elf->elf);
+	struct cfi_section bytes = { .kind = CFI_EH_FRAME };
+
+	while (elf_section_next(&section)) {
+		const Elf_Data *data =
+			!strcmp(section.name, ".eh_frame") ? elf_section_read(&section) : NULL;
+
+		if (!data)
+			continue;
+		bytes.bytes = data->d_buf;
+		bytes.size = data->d_size;
+		bytes.address = section.header.sh_addr;
+		return cfi_read(&bytes, ret) == 0;
+	}
+	return false;
+}
+
 bool interpreter_loop_find(const struct loaded_image *image, const char *name,
 			   struct interpreter_loop *ret)
 {
-	struct elf_section section = elf_section_before_first(image->elf->elf);
+	_cleanup_(cfi_deinit) struct cfi cfi = { 0 };
 	GElf_Sym function;
 
 	*ret = (struct interpreter_loop){ 0 };
@@ -98,19 +128,50 @@ bool interpreter_loop_find(const struct loaded_image *image, const char *name,
 		return false;
 	ret->parts[0].from = function.st_value;
 	ret->parts[0].to = function.st_value + function.st_size;
-	while (elf_section_next(&section)) {
-		const Elf_Data *data =
-			!strcmp(section.name, ".eh_frame") ? elf_section_read(&section) : NULL;
-		struct cfi_section bytes = { .kind = CFI_EH_FRAME };
-		_cleanup_(cfi_deinit) struct cfi cfi = { 0 };
+	if (read_cfi(image, &cfi))
+		look_at_jumps(image, &cfi, ret);
+	return true;
+}
 
-		if (!data)
+/*
+ * Jumps to where one of the registers that calls preserve, and a distance of a byte or none, lead:
+ * `jmp *8(%r12)`. All but two of those registers have the prefix.
+ */
+static uint32_t count_threaded_jumps(const uint8_t *code, size_t size)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i + 2 < size; i++)
+		n += code[i] == REX_B && code[i + 1] == JMP_INDIRECT &&
+		     (code[i + 2] & MODRM_CODE) == JMP_NEAR &&
+		     (code[i + 2] & MODRM_FORM) < FORM_FAR;
+	return n;
+}
+
+bool interpreter_loop_find_threaded(const struct loaded_image *image, struct interpreter_loop *ret)
+{
+	_cleanup_(cfi_deinit) struct cfi cfi = { 0 };
+	uint32_t n, most = THREADED_JUMPS_MIN - 1;
+
+	*ret = (struct interpreter_loop){ 0 };
+	if (!read_cfi(image, &cfi))
+		return false;
+	for (size_t i = 0; i < cfi.n; i++) {
+		uint64_t from = cfi.list[i].start, size = cfi.list[i].end - from;
+		_cleanup_free_ uint8_t *code =
+			size >= THREADED_LOOP_MIN && size <= LOOP_MAX ? malloc(size) : NULL;
+
+		if (!code || !loaded_image_read(image, from, code, size))
 			continue;
-		bytes.bytes = data->d_buf;
-		bytes.size = data->d_size;
-		bytes.address = section.header.sh_addr;
-		if (cfi_read(&bytes, &cfi) == 0)
-			look_at_jumps(image, &cfi, ret);
+		n = count_threaded_jumps(code, size);
+		if (n <= most)
+			continue;
+		most = n;
+		ret->parts[0].from = from;
+		ret->parts[0].to = from + size;
 	}
+	if (!ret->parts[0].to)
+		return false;
+	look_at_jumps(image, &cfi, ret);
 	return true;
 }

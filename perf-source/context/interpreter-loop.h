@@ -19,3 +19,9 @@ struct interpreter_loop {
 /* False: the image does not export the function. */
 bool interpreter_loop_find(const struct loaded_image *image, const char *function,
 			   struct interpreter_loop *ret);
+
+/*
+ * The same, if nothing exports it: the function with most jumps to where a register leads (direct
+ * threaded code: each instruction of the script is an address). False: none has many.
+ */
+bool interpreter_loop_find_threaded(const struct loaded_image *image, struct interpreter_loop *ret);

@@ -142,8 +142,9 @@ static struct walk_object function_object(const struct v8_layout *layout)
 		.pointer = FRAME_FUNCTION,
 		.load = layout->shared,
 		.size = FUNCTION_SIZE,
-		.bit_at = FRAME_CONTEXT,
-		.bit = IS_OBJECT,
+		.kind_at = FRAME_CONTEXT,
+		.kind_mask = IS_OBJECT,
+		.kind = IS_OBJECT,
 	};
 	struct walk_text *texts = object.texts;
 	struct walk_text name =

@@ -16,6 +16,9 @@ enum {
 	KEY_SIZE = 16,
 	KEY_VALUE = 8,
 	KEYS_MAX = 32,
+	DTV = 8, /* where a thread has its blocks of modules, each in such an entry */
+	DTV_ENTRY = 16,
+	SCALE = 64, /* of sizes */
 };
 
 void walk_reader_deinit(struct walk_reader *reader)
@@ -95,6 +98,15 @@ int walk_reader_begin(struct walk_reader *reader, struct processes *processes, p
 	return r < 0 ? r : stage_put(processes->stage, WIRE_RECORD_runtime, &out);
 }
 
+/* Where a thread has a variable of a module. */
+static uint64_t find_in_module(const struct walk_reader *reader, uint64_t index, uint64_t thread)
+{
+	uint64_t module = read_pointer(reader, index);
+
+	return read_pointer(reader, read_pointer(reader, thread + DTV) + module * DTV_ENTRY) +
+	       read_pointer(reader, index + sizeof(index));
+}
+
 /* The address of the first element; 0: there is none. */
 static uint64_t find_root(const struct walk_reader *reader, const struct walk_root *root,
 			  uint64_t thread)
@@ -104,6 +116,8 @@ static uint64_t find_root(const struct walk_reader *reader, const struct walk_ro
 
 	if (root->base == WALK_BASE_THREAD)
 		at = thread + root->start;
+	if (root->base == WALK_BASE_MODULE)
+		at = find_in_module(reader, root->start, thread);
 	if (root->base == WALK_BASE_THREAD_KEY) {
 		if (root->flag &&
 		    !read_memory(reader, root->start + root->flag, &flag, sizeof(flag)))
@@ -132,6 +146,36 @@ static uint64_t hash(uint64_t hash, const void *bytes, size_t n)
 	return hash;
 }
 
+/* Reads a text, or its head and what that leads to. Returns how many bytes were read. */
+static size_t read_text(const struct walk_reader *reader, const struct walk_text *text,
+			const char *object, uint64_t address, char *to)
+{
+	const uint64_t *head = (const void *)to;
+	size_t size = text->size, n;
+	uint32_t count = 0;
+
+	if (text->sized_by)
+		memcpy(&count, object + text->sized_by, sizeof(count));
+	if (text->sized_by && text->size_base + (uint64_t)count * text->size_scale / SCALE < size)
+		size = text->size_base + (uint64_t)count * text->size_scale / SCALE;
+	memset(to, 0, WALK_HEAD_MAX);
+	n = tracee_read(reader->pid, address, to, size);
+	if (!text->kinds || n < WALK_HEAD_MAX / 2 || (head[0] & text->kinds) != text->outside)
+		return n;
+	size = head[text->length] < size - text->skip ? head[text->length] : size - text->skip;
+	return text->skip + tracee_read(reader->pid, head[text->outside_at], to + text->skip, size);
+}
+
+/* The address of a text, which an object or what belongs to it has; 0: it has none. */
+static uint64_t text_address(const struct walk_text *text, const char *from)
+{
+	uint64_t first, at;
+
+	memcpy(&first, from, sizeof(first));
+	memcpy(&at, from + text->pointer, sizeof(at));
+	return text->of_kind && (first & text->kinds) != text->of_kind ? 0 : at;
+}
+
 /* Reads an object with its texts; returns its size. Its identity is a hash of all but counts. */
 static size_t read_object(const struct walk_reader *reader, uint64_t address, char *bytes,
 			  uint64_t *ret_identity)
@@ -148,11 +192,9 @@ static size_t read_object(const struct walk_reader *reader, uint64_t address, ch
 			*ret_identity = hash(*ret_identity, bytes + i * 8, 8);
 	for (size_t i = 0; i < WALK_TEXTS_MAX && object->texts[i].size; i++) {
 		const char *from = bytes + offsets[object->texts[i].of];
-		uint64_t at, n;
+		uint64_t n = read_text(reader, &object->texts[i], bytes,
+				       text_address(&object->texts[i], from), bytes + used + 8);
 
-		memcpy(&at, from + object->texts[i].pointer, sizeof(at));
-		memset(bytes + used + 8, 0, WALK_HEAD_MAX);
-		n = tracee_read(reader->pid, at, bytes + used + 8, object->texts[i].size);
 		memcpy(bytes + used, &n, sizeof(n));
 		if (n > object->texts[i].skip)
 			*ret_identity = hash(
@@ -204,11 +246,47 @@ static void put_word(const struct walk_reader *reader, const struct walk_word *w
 	memcpy(window + size, &at, sizeof(at));
 }
 
+/* The address of an element's object, which takes the place of what leads to it; 0: none. */
+static uint64_t take_object(const struct walk_reader *reader, char *window)
+{
+	const struct walk_object *object = &reader->runtime.walk.object;
+	uint64_t at, kind = 0;
+
+	if (object->kind_mask)
+		memcpy(&kind, window + object->kind_at, sizeof(kind));
+	memcpy(&at, window + object->pointer, sizeof(at));
+	at &= object->pointer_mask;
+	if ((kind & object->kind_mask) != object->kind)
+		return 0;
+	if (object->load && at) {
+		at = read_pointer(reader, at + object->load);
+		memcpy(window + object->pointer, &at, sizeof(at));
+	}
+	return at;
+}
+
+/* The address of the element behind one; 0: it is the last. */
+static uint64_t next_of(const struct walk_reader *reader, const struct walk_list *list, uint64_t at,
+			const char *window)
+{
+	const struct walk_word *word = &reader->runtime.walk.word;
+	uint64_t last = 0;
+
+	if (list == reader->runtime.walk.lists && word->last_mask) {
+		memcpy(&last, window + list->window, sizeof(last));
+		if ((last & word->last_mask) == word->last)
+			return 0;
+	}
+	if (list->stride)
+		return at + list->stride;
+	memcpy(&at, window + list->next, sizeof(at));
+	return at;
+}
+
 static int read_list(struct walk_reader *reader, struct stage *stage, uint16_t number,
 		     uint64_t thread, const struct wire_sample *sample)
 {
 	const struct walk_list *list = &reader->runtime.walk.lists[number];
-	const struct walk_object *object = &reader->runtime.walk.object;
 	const struct walk_word *word = &reader->runtime.walk.word;
 	struct walk_list_head *head = (void *)(reader->bytes + reader->size);
 	size_t size = list->window + (number == 0 && word->n_loads ? WALK_WORD_SIZE : 0);
@@ -230,13 +308,12 @@ static int read_list(struct walk_reader *reader, struct stage *stage, uint16_t n
 			head->end = WIRE_walk_end_ABSENT;
 		} else {
 			*element = (struct walk_element){ .address = at };
-			memcpy(&at, window + object->pointer, sizeof(at));
-			if (number == 0)
-				r = put_object(reader, stage, sample, at & object->pointer_mask,
-					       &element->identity);
 			if (size > list->window)
 				put_word(reader, word, window, list->window);
-			memcpy(&at, window + list->next, sizeof(at));
+			if (number == 0)
+				r = put_object(reader, stage, sample, take_object(reader, window),
+					       &element->identity);
+			at = next_of(reader, list, at, window);
 			reader->size += sizeof(*element) + size;
 			head->n++;
 		}
