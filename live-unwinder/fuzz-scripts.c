@@ -74,6 +74,15 @@ static void take_v8(struct fuzz_input *input, struct v8_fields *fields)
 	fields->data_own = own;
 }
 
+static void take_ruby(struct fuzz_input *input, struct ruby_fields *fields)
+{
+	take_numbers(input, (int64_t *)fields, sizeof(*fields) / sizeof(int64_t));
+	fields->frame_pc &= INT16_MAX;
+	fields->frame_sp &= INT16_MAX;
+	fields->frame_iseq &= INT16_MAX;
+	fields->frame_flags &= INT16_MAX;
+}
+
 static void take_fields(struct fuzz_input *input, struct runtime_fields *fields)
 {
 	uint8_t language;
@@ -84,6 +93,8 @@ static void take_fields(struct fuzz_input *input, struct runtime_fields *fields)
 		take_php(input, &fields->php);
 	else if (fields->language == SCRIPT_V8)
 		take_v8(input, &fields->v8);
+	else if (fields->language == SCRIPT_RUBY)
+		take_ruby(input, &fields->ruby);
 	else
 		take_cpython(input, &fields->cpython);
 }

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
 #include "live-unwinder/script-activations.h"
 
 enum {
 	WORD = 8,
 	SEARCHED_MAX = 65536, /* bytes of the stack in which an address is looked for */
+	ACTIVATION_MIN = 256, /* an activation, and what calls it, need more */
 };
 
 struct activations {
@@ -110,6 +113,14 @@ static bool is_called_as(const struct activations *activations, size_t i,
 	       (caller >= stack->resume_from && caller < stack->resume_to) == segment->is_generator;
 }
 
+/* Whether the innermost activation holds what it may hold as a frame begins or ends. */
+static bool holds_other(const struct activations *activations, size_t i,
+			const struct script_segment *segment)
+{
+	return i == 0 && ((segment->others[0] && holds(activations, i, segment->others[0])) ||
+			  (segment->others[1] && holds(activations, i, segment->others[1])));
+}
+
 /*
  * Whether the i-th activation, or what has called it, holds what shows that a segment is its. Of a
  * generator that is what has resumed it.
@@ -119,6 +130,7 @@ static bool is_of(const struct activations *activations, size_t i, const struct 
 {
 	return is_called_as(activations, i, stack, segment) &&
 	       (segment->is_generator || holds(activations, i, segment->anchor) ||
+		holds_other(activations, i, segment) ||
 		caller_holds(activations, i, segment->entry));
 }
 
@@ -136,7 +148,37 @@ static bool may_be_without(const struct activations *activations, uint64_t inner
 			     innermost));
 }
 
-enum script_outcome script_activations_find(const struct script_stack *stack,
+/*
+ * Whether no C frames are missing that may be activations: none is, or the stack goes on to where
+ * the array of frames lies that they execute, or so near to it that no activation has room.
+ */
+static bool has_all_activations(const struct unwinding *unwinding, uint64_t frames_from)
+{
+	uint64_t start = unwinding_register(unwinding, unwinding->arch->sp),
+		 last = unwinding->stack_pointers[unwinding->n_frames - 1];
+	enum wire_stack_end end = unwinding->end;
+
+	if (end == WIRE_stack_end_COMPLETE)
+		return true;
+	if (last < start || last > frames_from)
+		return false;
+	return frames_from - last < ACTIVATION_MIN ||
+	       ((end == WIRE_stack_end_STACK_ABSENT || end == WIRE_stack_end_TRUNCATED) &&
+		frames_from - start < unwinding->sample->stack.size);
+}
+
+/* Removes the innermost segment. */
+static void remove_first(struct script_stack *stack)
+{
+	size_t n = stack->segments[0].n;
+
+	stack->n -= n;
+	memmove(stack->places, stack->places + n, stack->n * sizeof(*stack->places));
+	stack->n_segments--;
+	memmove(stack->segments, stack->segments + 1, stack->n_segments * sizeof(*stack->segments));
+}
+
+enum script_outcome script_activations_find(struct script_stack *stack,
 					    const struct script_loop *loop,
 					    const struct unwinding *unwinding,
 					    size_t frames[SCRIPT_FRAMES_MAX])
@@ -146,9 +188,13 @@ enum script_outcome script_activations_find(const struct script_stack *stack,
 					   .saved = stack->saved };
 	size_t without;
 
-	if (unwinding->end != WIRE_stack_end_COMPLETE)
+	if (!has_all_activations(unwinding, stack->frames_from))
 		return SCRIPT_CUT;
-	if (!list_activations(&activations) || activations.n < stack->n_segments)
+	if (!list_activations(&activations))
+		return SCRIPT_UNPLACED;
+	if (activations.n + 1 == stack->n_segments && stack->segments[0].is_unstarted)
+		remove_first(stack);
+	if (activations.n < stack->n_segments || !stack->n_segments)
 		return SCRIPT_UNPLACED;
 	without = activations.n - stack->n_segments;
 	if (without > 1 || (without && !may_be_without(&activations, stack->segments[0].anchor)))

@@ -12,7 +12,7 @@ enum {
 
 /* Segments that have a C frame: each its own, in their order. */
 struct placing {
-	const struct script_stack *stack;
+	struct script_stack *stack;
 	const struct unwinding *unwinding;
 	size_t frames[SCRIPT_FRAMES_MAX]; /* of each segment: the C frame that it is inside of */
 	size_t n_segments, n;		  /* that have one, and their frames */

@@ -89,6 +89,23 @@ static const struct field_name v8_names[] = {
 	{ NULL, 0, false },
 };
 
+static const struct field_name ruby_names[] = {
+	{ "frame.pc", offsetof(struct runtime_fields, ruby.frame_pc), false },
+	{ "frame.sp", offsetof(struct runtime_fields, ruby.frame_sp), false },
+	{ "frame.iseq", offsetof(struct runtime_fields, ruby.frame_iseq), false },
+	{ "frame.flags", offsetof(struct runtime_fields, ruby.frame_flags), false },
+	{ "body.size", offsetof(struct runtime_fields, ruby.body_size), false },
+	{ "body.count", offsetof(struct runtime_fields, ruby.body_count), false },
+	{ "body.code", offsetof(struct runtime_fields, ruby.body_code), false },
+	{ "body.line", offsetof(struct runtime_fields, ruby.body_line), false },
+	{ "body.entries", offsetof(struct runtime_fields, ruby.body_entries), false },
+	{ "line.shift", offsetof(struct runtime_fields, ruby.line_shift), false },
+	{ "text", offsetof(struct runtime_fields, ruby.text), false },
+	{ "text.length", offsetof(struct runtime_fields, ruby.text_length), false },
+	{ "text.short", offsetof(struct runtime_fields, ruby.text_short), false },
+	{ NULL, 0, false },
+};
+
 /* Of all languages. */
 static const struct field_name loop_names[] = {
 	{ "loop.from", offsetof(struct runtime_fields, loop.from), true },
@@ -156,6 +173,17 @@ static bool complete_v8(struct runtime_fields *fields)
 	       v8->data_count >= 0 && v8->items >= 0;
 }
 
+static bool complete_ruby(struct runtime_fields *fields)
+{
+	const struct ruby_fields *ruby = &fields->ruby;
+
+	return ruby->frame_pc >= 0 && ruby->frame_sp >= 0 && ruby->frame_iseq >= 0 &&
+	       ruby->frame_flags >= 0 && ruby->body_size >= 0 && ruby->body_count >= 0 &&
+	       ruby->body_code >= 0 && ruby->body_line >= 0 && ruby->body_entries >= 0 &&
+	       ruby->line_shift >= 0 && ruby->line_shift < 32 && ruby->text >= 0 &&
+	       ruby->text_length >= 0 && ruby->text_short < 32 && has_loop(&fields->loop);
+}
+
 struct language {
 	const struct field_name *names;
 	/* Fills in what a runtime need not say. False: something is missing. */
@@ -166,6 +194,7 @@ static const struct language languages[SCRIPT_LANGUAGES_MAX] = {
 	[SCRIPT_CPYTHON] = { cpython_names, complete_cpython },
 	[SCRIPT_PHP] = { php_names, complete_php },
 	[SCRIPT_V8] = { v8_names, complete_v8 },
+	[SCRIPT_RUBY] = { ruby_names, complete_ruby },
 };
 
 void runtime_table_deinit(struct runtime_table *table)

@@ -56,6 +56,21 @@ struct php_fields {
 	int64_t resume_from, resume_to; /* addresses of what resumes generators */
 };
 
+/* Likewise in Ruby's. Frames are of code (iseq), of which the body is recorded. */
+struct ruby_fields {
+	int64_t frame_pc, frame_sp, frame_iseq;
+	int64_t frame_flags;	       /* where a window has what the frame is */
+	int64_t body_size;	       /* of what is recorded of a body itself, */
+	int64_t body_count, body_code; /* which has so many words of code, that lie there, */
+	int64_t body_line,
+		body_entries; /* its first line, and how many entries of its table count */
+	int64_t line_shift;
+	int64_t text; /* behind the head of a string, which has its length at: */
+	int64_t text_length;
+	int64_t text_short; /* or, of one within the head, in bits of its flags; -1: there are none
+			     */
+};
+
 /* Likewise in V8's (v8-pieces.h). Types are those of maps. */
 struct v8_fields {
 	/* In a window: function, bytecode, what is executed, and its code with its identity. */
@@ -85,6 +100,7 @@ struct runtime_fields {
 		struct cpython_fields cpython;
 		struct php_fields php;
 		struct v8_fields v8;
+		struct ruby_fields ruby;
 	};
 };
 

@@ -7,6 +7,7 @@ static const char *const paths[SCRIPT_LANGUAGES_MAX] = {
 	[SCRIPT_CPYTHON] = "[cpython]",
 	[SCRIPT_PHP] = "[php]",
 	[SCRIPT_V8] = "[v8]",
+	[SCRIPT_RUBY] = "[ruby]",
 };
 
 const char *script_path(enum script_language language)

@@ -57,8 +57,10 @@ static void end_segment(struct php_walk *walk, uint64_t entry, uint32_t info)
 	struct script_stack *stack = walk->stack;
 
 	stack->segments[stack->n_segments++] =
-		(struct script_segment){ walk->anchor, entry, walk->n_in_segment,
-					 info & GENERATOR };
+		(struct script_segment){ .anchor = walk->anchor,
+					 .entry = entry,
+					 .n = walk->n_in_segment,
+					 .is_generator = info & GENERATOR };
 	walk->anchor = walk->n_in_segment = 0;
 }
 
@@ -152,6 +154,7 @@ enum script_outcome php_walk_read(const struct php_fields *fields, const struct 
 	ret->n = ret->n_segments = 0;
 	ret->anchoring = SCRIPT_ANCHOR_HELD;
 	ret->saved = UINT64_MAX;
+	ret->frames_from = 0;
 	ret->resume_from = fields->resume_from;
 	ret->resume_to = fields->resume_to;
 	outcome = read_walk(&walk, sample);

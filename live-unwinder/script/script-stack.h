@@ -22,7 +22,10 @@ struct script_segment {
 	/* Of activations that hold: the address of its outermost frame, which what has called the
 	 * activation may hold instead; 0: it does not. */
 	uint64_t entry;
+	/* What the innermost activation may hold instead, as a frame begins or ends; 0: nothing. */
+	uint64_t others[2];
 	uint32_t n;	   /* frames */
+	bool is_unstarted; /* nothing of it has been executed, so it may have no activation yet */
 	bool is_generator; /* its activation is called by what resumes generators, or is not */
 	/* Of frame pointers: what the frame executes, and whether that is code of a compiler. */
 	bool is_compiled;
@@ -45,6 +48,11 @@ struct script_stack {
 	 * on, have what the caller holds.
 	 */
 	uint64_t saved;
+	/*
+	 * Where an array of frames begins, which may lie in the thread's C stack: then activations
+	 * that execute it are all below. 0: nowhere.
+	 */
+	uint64_t frames_from;
 	int64_t resume_from, resume_to; /* addresses of what resumes generators; 0: all call any */
 };
 

@@ -17,6 +17,7 @@ static const struct interpreter interpreters[SCRIPT_LANGUAGES_MAX] = {
 			     "CPython",
 			     "3.8 to 3.15" },
 	[SCRIPT_PHP] = { php_find, { "php", "libphp" }, "PHP", "PHP", "8.1 to 8.4" },
+	[SCRIPT_RUBY] = { ruby_find, { "ruby", "libruby" }, "Ruby", "Ruby", "3.1 to 3.4" },
 	[SCRIPT_V8] = { v8_find,
 			{ "node", "libnode" },
 			"JavaScript",

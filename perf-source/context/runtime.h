@@ -41,4 +41,5 @@ const char *runtime_known_versions(enum script_language language);
 /* Each finds one interpreter, by what it exports. Returns its state, and fills in all the rest. */
 enum runtime_state cpython_find(const struct loaded_image *image, struct runtime *ret);
 enum runtime_state php_find(const struct loaded_image *image, struct runtime *ret);
+enum runtime_state ruby_find(const struct loaded_image *image, struct runtime *ret);
 enum runtime_state v8_find(const struct loaded_image *image, struct runtime *ret);

@@ -15,12 +15,12 @@ static const uint8_t from_rax[] = { 0x48, 0x8b, 0x00 };		     /* mov (%rax),%rax
 static const uint8_t pop = 0x5d, call = 0xe8, data16 = 0x66, rex_w = 0x48;
 
 /* What a function does with the variable once it is loaded. */
-struct use {
+struct variable_use {
 	uint8_t code[4];
 	size_t size;
 };
 
-static const struct use is_returned = { { 0xc3 }, 1 };
+static const struct variable_use is_returned = { { 0xc3 }, 1 };
 
 /* Code from where something is looked for. */
 struct code {
@@ -48,7 +48,7 @@ static bool skip_operand(struct code *code, int32_t *ret)
 }
 
 /* Whether code loads what lies at an offset from the thread pointer, and uses it so. */
-static bool loads_by_offset(struct code code, const struct use *use, int64_t *ret)
+static bool loads_by_offset(struct code code, const struct variable_use *use, int64_t *ret)
 {
 	int32_t operand;
 
@@ -59,7 +59,7 @@ static bool loads_by_offset(struct code code, const struct use *use, int64_t *re
 }
 
 /* The same with the offset from the GOT, whose entry is at a distance of so much. */
-static bool loads_from_got(struct code code, const struct use *use, int64_t *ret)
+static bool loads_from_got(struct code code, const struct variable_use *use, int64_t *ret)
 {
 	const uint8_t *begin = code.at;
 	int32_t operand;
@@ -75,7 +75,7 @@ static bool loads_from_got(struct code code, const struct use *use, int64_t *ret
  * The same with the address from __tls_get_addr(), whose argument (tls_index: module and offset) is
  * at a distance of so much.
  */
-static bool loads_by_index(struct code code, const struct use *use, int64_t *ret)
+static bool loads_by_index(struct code code, const struct variable_use *use, int64_t *ret)
 {
 	const uint8_t *begin = code.at;
 	int32_t operand;
@@ -94,7 +94,7 @@ static bool loads_by_index(struct code code, const struct use *use, int64_t *ret
 
 /* Whether the thread pointer leads to the variable directly, at a distance. */
 static bool find_near(const struct loaded_image *image, const GElf_Sym *function,
-		      const struct use *use, int64_t *ret)
+		      const struct variable_use *use, int64_t *ret)
 {
 	uint8_t bytes[CODE_READ];
 
@@ -114,7 +114,7 @@ static bool find_near(const struct loaded_image *image, const GElf_Sym *function
 
 /* Whether it leads there by the thread's list of modules: the address of the index as linked. */
 static bool find_in_module(const struct loaded_image *image, const GElf_Sym *function,
-			   const struct use *use, uint64_t *ret)
+			   const struct variable_use *use, uint64_t *ret)
 {
 	uint8_t bytes[CODE_READ];
 	int64_t distance;
@@ -137,7 +137,8 @@ bool thread_variable_find(const struct loaded_image *image, const GElf_Sym *func
 bool thread_variable_find_root(const struct loaded_image *image, const GElf_Sym *function,
 			       uint8_t member, struct walk_root *ret)
 {
-	const struct use is_followed = { { 0x48, 0x8b, 0x40, member }, 4 }; /* mov N(%rax),%rax */
+	const struct variable_use is_followed = { { 0x48, 0x8b, 0x40, member },
+						  4 }; /* mov N(%rax),%rax */
 	uint64_t index;
 	int64_t distance;
 

@@ -140,7 +140,7 @@ static uint32_t valid_line(int64_t line)
 	return line < 0 || line > UINT32_MAX ? 0 : line;
 }
 
-static uint32_t find_location(const struct cpython_lines *lines, uint64_t instruction)
+static uint32_t find_location(const struct script_lines *lines, uint64_t instruction)
 {
 	const uint8_t *at = lines->bytes, *end = at + lines->size;
 	int64_t line = lines->first_line;
@@ -160,7 +160,7 @@ static uint32_t find_location(const struct cpython_lines *lines, uint64_t instru
 }
 
 /* Pairs: so many bytes of instructions further, the line is so many more. */
-static uint32_t find_in_lnotab(const struct cpython_lines *lines, uint64_t instruction)
+static uint32_t find_in_lnotab(const struct script_lines *lines, uint64_t instruction)
 {
 	uint64_t offset = (instruction - 1) * CODE_UNIT, covered = 0;
 	int64_t line = lines->first_line;
@@ -175,7 +175,7 @@ static uint32_t find_in_lnotab(const struct cpython_lines *lines, uint64_t instr
 }
 
 /* Pairs: so many bytes of instructions have a line that is so many more than the one before. */
-static uint32_t find_range(const struct cpython_lines *lines, uint64_t instruction)
+static uint32_t find_range(const struct script_lines *lines, uint64_t instruction)
 {
 	uint64_t offset = (instruction - 1) * CODE_UNIT, covered = 0;
 	int64_t line = lines->first_line;
@@ -192,7 +192,7 @@ static uint32_t find_range(const struct cpython_lines *lines, uint64_t instructi
 	return 0;
 }
 
-uint32_t cpython_lines_find(const struct cpython_lines *lines, uint64_t instruction)
+uint32_t cpython_lines_find(const struct script_lines *lines, uint64_t instruction)
 {
 	if (!instruction)
 		return lines->first_line;

@@ -8,18 +8,9 @@
 #include "common/stream/runtime-table.h"
 #include "symbolizer/script/script-code.h"
 
-/* A table of the lines of instructions. */
-struct cpython_lines {
-	enum cpython_line_form form;
-	const uint8_t *bytes;
-	size_t size;
-	bool is_cut; /* not all of it was read */
-	uint32_t first_line;
-};
-
 struct cpython_code {
 	struct script_code_text text; /* in UTF-8; the name is qualified since 3.11 */
-	struct cpython_lines lines;   /* borrowed from the record */
+	struct script_lines lines;    /* borrowed from the record; `form`: cpython_line_form */
 };
 
 /* False: the record is none of code. */
@@ -30,4 +21,4 @@ bool cpython_code_decode(const struct cpython_fields *fields, const struct wire_
  * The line of an instruction, counted from 1 on; 0: what comes before the first has the line of the
  * function. Returns 0: it has none, or the table ends before it.
  */
-uint32_t cpython_lines_find(const struct cpython_lines *lines, uint64_t instruction);
+uint32_t cpython_lines_find(const struct script_lines *lines, uint64_t instruction);

@@ -6,16 +6,17 @@
 #include "common/stream/script-place.h"
 #include "symbolizer/script/cpython-code.h"
 #include "symbolizer/script/php-function.h"
+#include "symbolizer/script/ruby-code.h"
 #include "symbolizer/script/script-names.h"
 #include "symbolizer/script/v8-function.h"
 
 struct script_code {
 	UT_hash_handle hh;
 	uint64_t number;
-	struct script_code *next;   /* of its process */
-	struct cpython_lines lines; /* of which the bytes are in `bytes`, */
-	size_t size, file_at;	    /* of so many bytes, with the file's name from here on */
-	bool has_lines_as_places;
+	struct script_code *next;  /* of its process */
+	struct script_lines lines; /* of which the bytes are in `bytes`, */
+	size_t size, file_at;	   /* of so many bytes, with the file's name from here on */
+	enum script_language language;
 	char bytes[]; /* name, zero, file, zero, line table */
 };
 
@@ -91,7 +92,7 @@ static struct script_process *get_process(struct script_names *names, uint64_t n
 
 /* `lines` may be all zero. */
 static struct script_code *make_code(const struct script_code_text *text,
-				     const struct cpython_lines *lines)
+				     const struct script_lines *lines)
 {
 	size_t name_size = strlen(text->name) + 1, file_size = strlen(text->file) + 1;
 	size_t size = name_size + file_size + lines->size;
@@ -125,28 +126,37 @@ static struct script_code *make_php(const struct runtime_fields *fields,
 				    const struct wire_memory *record, bool *ret_is_damaged)
 {
 	struct php_function function;
-	struct cpython_lines none = { 0 };
-	struct script_code *code;
+	struct script_lines none = { 0 };
 
 	*ret_is_damaged = !php_function_decode(&fields->php, record, &function);
 	none.first_line = function.first_line;
-	code = *ret_is_damaged ? NULL : make_code(&function.text, &none);
-	if (code)
-		code->has_lines_as_places = true;
-	return code;
+	return *ret_is_damaged ? NULL : make_code(&function.text, &none);
 }
 
 /* Records of V8 are also those of compiled code, which has no name. */
 static struct script_code *make_v8(const struct runtime_fields *fields,
 				   const struct wire_memory *record, bool *ret_is_damaged)
 {
-	static const struct cpython_lines none;
+	static const struct script_lines none;
 	struct script_code_text text;
 
 	*ret_is_damaged = false;
 	if (!v8_function_decode(&fields->v8, record, &text))
 		*text.name = *text.file = 0;
 	return make_code(&text, &none);
+}
+
+static struct script_code *make_ruby(const struct runtime_fields *fields,
+				     const struct wire_memory *record, bool *ret_is_damaged)
+{
+	struct script_code *made;
+	struct ruby_code code;
+	int r = ruby_code_decode(&fields->ruby, record, &code);
+
+	*ret_is_damaged = r > 0;
+	made = r == 0 ? make_code(&code.text, &code.lines) : NULL;
+	free(code.bytes);
+	return made;
 }
 
 /* By language. Each returns NULL if the record is damaged, or there is no memory. */
@@ -156,6 +166,7 @@ static struct script_code *(*const makers[SCRIPT_LANGUAGES_MAX])(
 	[SCRIPT_CPYTHON] = make_cpython,
 	[SCRIPT_PHP] = make_php,
 	[SCRIPT_V8] = make_v8,
+	[SCRIPT_RUBY] = make_ruby,
 };
 
 /* Takes over the code. */
@@ -202,7 +213,10 @@ int script_names_take_memory(struct script_names *names, const struct wire_memor
 		names->n_refused++;
 		return 0;
 	}
-	return code ? add_code(names, record, code) : -ENOMEM;
+	if (!code)
+		return -ENOMEM;
+	code->language = fields->language;
+	return add_code(names, record, code);
 }
 
 void script_names_forget(struct script_names *names, uint64_t number)
@@ -214,12 +228,25 @@ void script_names_forget(struct script_names *names, uint64_t number)
 	runtime_table_forget(&names->runtimes, number);
 }
 
-static uint32_t find_line(const struct script_code *code, uint64_t instruction)
+/* Places of PHP are lines. */
+static uint32_t find_as_place(const struct script_lines *lines, uint64_t place)
 {
-	if (!code->has_lines_as_places)
-		return cpython_lines_find(&code->lines, instruction);
-	return instruction ? instruction : code->lines.first_line;
+	return place ? place : lines->first_line;
 }
+
+static uint32_t find_none(const struct script_lines *lines, uint64_t place)
+{
+	return 0;
+}
+
+/* By language: the line of a place; 0: it has none. */
+static uint32_t (*const line_finders[SCRIPT_LANGUAGES_MAX])(const struct script_lines *lines,
+							    uint64_t place) = {
+	[SCRIPT_CPYTHON] = cpython_lines_find,
+	[SCRIPT_PHP] = find_as_place,
+	[SCRIPT_V8] = find_none,
+	[SCRIPT_RUBY] = ruby_lines_find,
+};
 
 void script_names_find(const struct script_names *names, struct wire_symbol *symbol)
 {
@@ -231,5 +258,6 @@ void script_names_find(const struct script_names *names, struct wire_symbol *sym
 		return;
 	symbol->name = wire_string(code->bytes, WIRE_NAME_MAX);
 	symbol->file = wire_string(code->bytes + code->file_at, WIRE_NAME_MAX);
-	symbol->line = find_line(code, script_place_instruction(symbol->offset));
+	symbol->line = line_finders[code->language](&code->lines,
+						    script_place_instruction(symbol->offset));
 }

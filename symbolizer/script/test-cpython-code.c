@@ -144,7 +144,7 @@ static void test_lines_of_instructions(void **state)
 static void check_lines(enum cpython_line_form form, const void *bytes, size_t size, bool is_cut,
 			const uint32_t *expected, size_t n)
 {
-	const struct cpython_lines lines = { form, bytes, size, is_cut, FIRST_LINE };
+	const struct script_lines lines = { form, bytes, size, is_cut, FIRST_LINE };
 
 	for (size_t i = 0; i < n; i++)
 		assert_int_equal(cpython_lines_find(&lines, i), expected[i]);

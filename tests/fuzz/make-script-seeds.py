@@ -13,7 +13,7 @@ sys.path.insert(0, str(HERE.parent / "pipeline"))
 import streams  # noqa: E402
 import walks  # noqa: E402
 
-# In the order of struct cpython_fields and struct php_fields; by language, as enum script_language.
+# In the order of struct cpython_fields, and of the others.
 FIELDS = {
     "cpython": ("frame.code", "frame.previous", "frame.instruction", "frame.owner", "frame.entry", "frame.tags", "cframe.frame",
                 "cframe.previous", "code.filename", "code.qualname", "code.linetable", "code.firstline", "code.bytes",
@@ -21,8 +21,11 @@ FIELDS = {
                 "frame.index", "frame.unit", "frame.state", "frame.executing", "code.lines", "frame.copy", "object", "text.kind"),
     "php": ("frame.function", "frame.previous", "frame.info", "frame.line", "function.size", "function.line", "function.name",
             "function.class", "text", "text.length", "resume.from", "resume.to"),
+    "ruby": ("frame.pc", "frame.sp", "frame.iseq", "frame.flags", "body.size", "body.count", "body.code", "body.line",
+             "body.entries", "line.shift", "text", "text.length", "text.short"),
 }
-CORPORA = {"cpython": "cpython-code", "php": "php-function"}
+NUMBERS = {"cpython": 0, "php": 1, "ruby": 3}  # enum script_language
+CORPORA = {"cpython": "cpython-code", "php": "php-function", "ruby": "ruby-code"}
 ADDRESSES = "code.type", "resume.from", "resume.to"  # of no use to the targets
 OBJECTS_MAX, BYTES_MAX, SEEDS = 255, 6000, 3
 
@@ -56,7 +59,7 @@ def main(path):
     known, fields = objects[-OBJECTS_MAX:], fields_of(language, layout)
     for i, walk in enumerate(sorted(found, key=len)[::max(1, len(found) // SEEDS)][:SEEDS]):
         (HERE / "scripts" / f"{path.stem}-{i}").write_bytes(
-            bytes([list(FIELDS).index(language)]) + fields + bytes([len(known)]) +
+            bytes([NUMBERS[language]]) + fields + bytes([len(known)]) +
             b"".join(struct.pack("<QQ", *each) for each in known) + walk)
     for i, code in enumerate(sorted(codes, key=len)[:SEEDS]):
         (HERE / CORPORA[language] / f"{path.stem}-{i}").write_bytes(fields + code)

@@ -8,7 +8,7 @@ import walks
 
 IMAGE, STACK, SYMBOL = 10, 16, 17
 KIND_SCRIPT = 7
-SCRIPT_FLAG, SCRIPT_START, SCRIPT_SIZE = 8, 1 << 62, 1 << 60
+SCRIPT_FLAG, SCRIPT_START, SCRIPT_SIZE = 8, 1 << 62, 1 << 58
 FRAME = struct.Struct("<QII")
 
 Frame = collections.namedtuple("Frame", "is_script name file line")
