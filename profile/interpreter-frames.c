@@ -103,17 +103,31 @@ static void find_interpreters(struct hiding *hiding)
 	}
 }
 
-static bool starts_a_program(const struct hiding *hiding, size_t i)
+static const char *text_of(const struct hiding *hiding, size_t i)
 {
-	const char *name = names_text(hiding->names, name_of(hiding, i));
+	return names_text(hiding->names, name_of(hiding, i));
+}
 
-	for (const char *const *start = starts; *start; start++)
-		if (!strcmp(name, *start))
-			return true;
+static bool is_of_libc(const struct hiding *hiding, size_t i)
+{
 	for (const char *const *prefix = start_prefixes; *prefix; prefix++)
-		if (!strncmp(name, *prefix, strlen(*prefix)))
+		if (!strncmp(text_of(hiding, i), *prefix, strlen(*prefix)))
 			return true;
 	return false;
+}
+
+/* What the C library calls first is main(), also if it has no symbol. */
+static bool is_main_without_name(const struct hiding *hiding, size_t i)
+{
+	return i && *text_of(hiding, i) == '[' && is_of_libc(hiding, i - 1);
+}
+
+static bool starts_a_program(const struct hiding *hiding, size_t i)
+{
+	for (const char *const *start = starts; *start; start++)
+		if (!strcmp(text_of(hiding, i), *start))
+			return true;
+	return is_of_libc(hiding, i) || is_main_without_name(hiding, i);
 }
 
 /* How many outermost frames only start the interpreter. A program that embeds one has others. */
@@ -128,8 +142,7 @@ static size_t count_starts(const struct hiding *hiding)
 
 static bool is_trampoline(const struct hiding *hiding, size_t i)
 {
-	return !strncmp(names_text(hiding->names, name_of(hiding, i)), trampoline,
-			strlen(trampoline));
+	return !strncmp(text_of(hiding, i), trampoline, strlen(trampoline));
 }
 
 /*

@@ -67,6 +67,9 @@ static void test_a_program_of_the_interpreter(void **state)
 	assert_remains("i._start c.__libc_start_main i.main i.run i.loop s.module s.f c.memcpy",
 		       "module f memcpy");
 	assert_remains("i._start c.[libc.so.6+0x27000] i.[python3+0x10] i.loop s.module", "module");
+	assert_remains(
+		"p._start c.__libc_start_main c.[libc.so.6+0x27000] p.[ruby+0x10] i.ruby_run i.loop s.module",
+		"module");
 	/* A program of its own, which only calls the library. */
 	assert_remains("p._start c.__libc_start_main p.main i.Py_BytesMain i.loop s.module i.sum",
 		       "module sum");

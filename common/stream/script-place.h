@@ -3,7 +3,7 @@
  * Where frames of interpreters' languages are: in one image for each language, which all processes
  * share, mapped behind all user addresses. A place is the number of the code (a `memory` record has
  * it), and where in that code, as its language counts: instructions of CPython, from 1 on (0:
- * before the first), or lines; those of V8 are not told apart.
+ * before the first), words of Ruby's code, or lines; those of V8 are not told apart.
  */
 #pragma once
 

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """
-Whether a stack of functions whose names tell their callers (tests/programs/chains.py, chains.php, chains.js) is right: all of
+Whether a stack of functions whose names tell their callers (tests/programs/chains.py, .php, .js, .rb) is right: all of
 them, from the root on; cut: frames are missing at an end, or are shown as unknown, and the rest is true; or wrong: a function
 has another caller than its name tells.
 """
 from interpreters import LINK, has_true_closures, is_true
 
 # As profilers call what a file has outside of functions; in node, what loads the file.
-ROOTS = "<module>", "{main}", "<top-level>", "executeUserEntryPoint"
+ROOTS = "<module>", "{main}", "<main>", "<top-level>", "executeUserEntryPoint"
 UNKNOWN = "[unknown]"
 
 
@@ -22,6 +22,7 @@ def is_consistent(names):
 
 def judge(names):
     """Of the names of a stack, the innermost first; None: it is not within the functions."""
+    names = [name.rpartition("#")[2] for name in names]  # Ruby 3.4 has the class in front
     if not any(name == "f0" or LINK.match(name) for name in names):
         return None
     if is_true(names) and any(root in names[-4:] for root in ROOTS):
