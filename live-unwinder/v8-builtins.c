@@ -1,28 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
-#include <gelf.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "common/base/binary-search.h"
-#include "common/base/cleanup.h"
-#include "common/base/growing-list.h"
 #include "common/base/hash.h"
 #include "live-unwinder/v8-builtins.h"
 
-#define PREFIX "Builtins_"
-
 enum { FRAMES_WITHIN = 4096 /* bytes of a builtin that are searched for setups of frames */ };
-
-struct v8_function {
-	uint64_t offset, size; /* in the file */
-};
-
-struct v8_functions {
-	struct v8_function *list; /* sorted */
-	size_t n;
-};
 
 void v8_builtins_init(struct v8_builtins *builtins, struct elf_cache *files)
 {
@@ -31,17 +16,9 @@ void v8_builtins_init(struct v8_builtins *builtins, struct elf_cache *files)
 	pair_map_init(&builtins->by_image, V8_BUILTINS_IMAGES_MAX);
 }
 
-static struct v8_functions *functions_free(struct v8_functions *functions)
-{
-	if (functions)
-		free(functions->list);
-	free(functions);
-	return NULL;
-}
-
 static void free_each(uint64_t image, uint64_t zero, uint64_t functions, void *arg)
 {
-	functions_free((struct v8_functions *)functions);
+	v8_functions_free((struct v8_functions *)functions);
 }
 
 void v8_builtins_deinit(struct v8_builtins *builtins)
@@ -62,67 +39,6 @@ void v8_builtins_forget(struct v8_builtins *builtins, uint64_t image)
 	pair_map_remove(&builtins->by_image, image, 0);
 }
 
-/* It is called before its caller has made a frame, which it then makes. */
-static bool is_other(const char *name)
-{
-	static const char prologue[] = PREFIX "BaselineOutOfLinePrologue";
-
-	return strncmp(name, PREFIX, strlen(PREFIX)) != 0 ||
-	       !strncmp(name, prologue, strlen(prologue));
-}
-
-static int compare(const void *a, const void *b)
-{
-	const struct v8_function *left = a, *right = b;
-
-	return left->offset < right->offset ? -1 : left->offset > right->offset;
-}
-
-/* Adds the builtins of a symbol table. 0 or -ENOMEM. */
-static int add_symbols(struct v8_functions *functions, const struct elf_image *elf, Elf_Data *data,
-		       const GElf_Shdr *header)
-{
-	size_t n = header->sh_entsize ? data->d_size / header->sh_entsize : 0;
-	int r = 0;
-
-	for (size_t i = 0; i < n && functions->n < V8_BUILTINS_MAX && r == 0; i++) {
-		struct v8_function function;
-		const char *name;
-		GElf_Sym symbol;
-
-		if (!gelf_getsym(data, i, &symbol) || !symbol.st_size || symbol.st_size >> 31)
-			continue;
-		name = elf_strptr(elf->elf, header->sh_link, symbol.st_name);
-		function.size = symbol.st_size;
-		if (name && !is_other(name) &&
-		    elf_image_offset(elf, symbol.st_value, &function.offset))
-			r = GROWING_LIST_ADD(functions->list, functions->n, function);
-	}
-	return r;
-}
-
-/* NULL: the file has no builtins, or there is no memory for them. */
-static struct v8_functions *read_functions(const struct elf_image *elf)
-{
-	struct v8_functions *functions = calloc(1, sizeof(*functions));
-	Elf_Scn *section = NULL;
-	GElf_Shdr header;
-
-	while (functions && (section = elf_nextscn(elf->elf, section))) {
-		Elf_Data *data = gelf_getshdr(section, &header) && header.sh_type == SHT_SYMTAB &&
-						 header.sh_size <= V8_BUILTINS_SYMBOLS_MAX
-					 ? elf_getdata(section, NULL)
-					 : NULL;
-
-		if (data && add_symbols(functions, elf, data, &header) < 0)
-			return functions_free(functions);
-	}
-	if (!functions || !functions->n)
-		return functions_free(functions);
-	qsort(functions->list, functions->n, sizeof(*functions->list), compare);
-	return functions;
-}
-
 /* Those of an image, read at first use; NULL: none. */
 static const struct v8_functions *get_functions(struct v8_builtins *builtins,
 						const struct image *image)
@@ -138,7 +54,7 @@ static const struct v8_functions *get_functions(struct v8_builtins *builtins,
 		return (struct v8_functions *)*known;
 	elf = elf_cache_get(builtins->files, (struct image *)image);
 	if (elf && elf->elf)
-		functions = read_functions(elf);
+		functions = v8_functions_read(elf);
 	if (pair_map_add(&builtins->by_image, image->number, 0, (uintptr_t)functions) == -ENOSPC) {
 		pair_map_each(&builtins->by_image, free_each, NULL);
 		pair_map_clear(&builtins->by_image);

@@ -2,19 +2,18 @@
 /*
  * V8's builtins (node): code that V8's own compiler made when the program was built. It lies in the
  * program's file without unwind information, but most of it keeps frame pointers, and calls and is
- * called by JIT code. A symbol table has its functions; a stripped file has none.
+ * called by JIT code.
  */
 #pragma once
 
 #include "common/base/pair-map.h"
 #include "common/elf/elf-cache.h"
 #include "common/unwind/unwind-arch.h"
+#include "live-unwinder/v8-functions.h"
 
 enum {
-	V8_BUILTINS_MAX = 1 << 14,	    /* of a file; V8 has 2,000 */
-	V8_BUILTINS_IMAGES_MAX = 64,	    /* beyond it all are looked for again */
-	V8_BUILTINS_SYMBOLS_MAX = 16 << 20, /* bytes of a symbol table that is read for them */
-	V8_BUILTINS_CACHED = 1024,	    /* a power of two */
+	V8_BUILTINS_IMAGES_MAX = 64, /* beyond it all are looked for again */
+	V8_BUILTINS_CACHED = 1024,   /* a power of two */
 	V8_BUILTINS_SIZES_MAX = 2,
 };
 
