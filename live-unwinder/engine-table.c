@@ -17,7 +17,7 @@
 #include "live-unwinder/jit-frames.h"
 #include "live-unwinder/rule-cache.h"
 #include "live-unwinder/stack-reads.h"
-#include "live-unwinder/v8-builtins.h"
+#include "live-unwinder/v8/v8-builtins.h"
 
 enum {
 	FILE_REACH = 1 << 28, /* bytes: no file extends this far from its code */

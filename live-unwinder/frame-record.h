@@ -13,7 +13,7 @@
 
 #include "live-unwinder/engine.h"
 #include "live-unwinder/rule-cache.h"
-#include "live-unwinder/v8-builtins.h"
+#include "live-unwinder/v8/v8-builtins.h"
 
 /* Whether JIT code may be here: memory without a file, or a non-ELF file (some use a memfd). */
 bool frame_record_may_be_made(const struct stored_table *entry);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/base/growing-list.h"
-#include "live-unwinder/v8-functions.h"
+#include "live-unwinder/v8/v8-functions.h"
 
 #define PREFIX "Builtins_"
 

@@ -8,7 +8,7 @@
 
 #include "common/base/cleanup.h"
 #include "common/base/growing-list.h"
-#include "live-unwinder/v8-functions.h"
+#include "live-unwinder/v8/v8-functions.h"
 
 enum {
 	GETTER_READ = 16, /* bytes of a function that returns an address or a number */

@@ -5,7 +5,7 @@
 
 #include "common/base/binary-search.h"
 #include "common/base/hash.h"
-#include "live-unwinder/v8-builtins.h"
+#include "live-unwinder/v8/v8-builtins.h"
 
 enum { FRAMES_WITHIN = 4096 /* bytes of a builtin that are searched for setups of frames */ };
 

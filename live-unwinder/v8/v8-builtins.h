@@ -9,7 +9,7 @@
 #include "common/base/pair-map.h"
 #include "common/elf/elf-cache.h"
 #include "common/unwind/unwind-arch.h"
-#include "live-unwinder/v8-functions.h"
+#include "live-unwinder/v8/v8-functions.h"
 
 enum {
 	V8_BUILTINS_IMAGES_MAX = 64, /* beyond it all are looked for again */

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include <fcntl.h>
 
-#include "live-unwinder/v8-functions.h"
+#include "live-unwinder/v8/v8-functions.h"
 
 enum { ALIGNMENT = 64 };
 
