@@ -20,8 +20,8 @@ enum {
 
 /* struct LayoutDescription begins with offset and length: bytes of one, by version. */
 static const size_t entry_sizes[] = {
-	12, /* since 11.4 */
-	32,
+	12,	/* since 11.4 */
+	32, 28, /* 10.2 */
 };
 
 /* V8's code, and the table. */
@@ -66,13 +66,44 @@ static bool read_at(const struct elf_image *elf, uint64_t address, void *ret, si
 	       pread(elf->fd, ret, size, offset) == (ssize_t)size;
 }
 
-/* A function whose code is read, and what it returns: a number, or the address where that is. */
+/* What a function returns. */
+enum result {
+	RESULT_ADDRESS,
+	RESULT_NUMBER,	/* that lies at an address, */
+	RESULT_POINTER, /* or an address that lies there */
+};
+
+/* A function whose code is read. */
 struct getter {
 	uint64_t address;
 	uint8_t code[GETTER_READ];
-	size_t at; /* behind its first instruction */
+	size_t at; /* behind what was read */
+	enum result result;
 	uint64_t value;
 };
+
+/* The addend of a pointer that its loader relocates; 0: none has this address. */
+static uint64_t find_relative(const struct elf_image *elf, uint64_t address)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+	GElf_Rela rela;
+
+	while ((section = elf_nextscn(elf->elf, section))) {
+		Elf_Data *data = gelf_getshdr(section, &header) && header.sh_type == SHT_RELA &&
+						 header.sh_flags & SHF_ALLOC &&
+						 header.sh_size <= V8_BUILTINS_SYMBOLS_MAX
+					 ? elf_getdata(section, NULL)
+					 : NULL;
+		size_t n = data && header.sh_entsize ? data->d_size / header.sh_entsize : 0;
+
+		for (size_t i = 0; i < n; i++)
+			if (gelf_getrela(data, i, &rela) && rela.r_offset == address &&
+			    GELF_R_TYPE(rela.r_info) == R_X86_64_RELATIVE)
+				return rela.r_addend;
+	}
+	return 0;
+}
 
 /* Its first instruction has an operand of four bytes. False: it is another one. */
 static bool take(struct getter *getter, const uint8_t *instruction, size_t size, int32_t *ret)
@@ -84,61 +115,89 @@ static bool take(struct getter *getter, const uint8_t *instruction, size_t size,
 	return true;
 }
 
-/* The address that the first instruction loads, or from where it loads a number. */
-static bool follow(struct getter *getter, bool *ret_is_loaded)
+/* Goes on behind an instruction, if it is the next one. */
+static bool skip(struct getter *getter, const uint8_t *instruction, size_t size)
 {
-	static const uint8_t lea[] = { 0x48, 0x8d, 0x05 }; /* lea DISTANCE(%rip),%rax */
-	static const uint8_t constant[] = { 0xb8 };	   /* mov $ADDRESS,%eax */
-	static const uint8_t load[] = { 0x8b, 0x05 };	   /* mov DISTANCE(%rip),%eax */
-	static const uint8_t indirect[] = { 0x8b, 0x00 };  /* mov (%rax),%eax */
+	if (memcmp(getter->code + getter->at, instruction, size) != 0)
+		return false;
+	getter->at += size;
+	return true;
+}
+
+/* Reads the code. False: it does something else. */
+static bool follow(struct getter *getter)
+{
+	static const uint8_t lea[] = { 0x48, 0x8d, 0x05 };	    /* lea DISTANCE(%rip),%rax */
+	static const uint8_t constant[] = { 0xb8 };		    /* mov $ADDRESS,%eax */
+	static const uint8_t load[] = { 0x8b, 0x05 };		    /* mov DISTANCE(%rip),%eax */
+	static const uint8_t load_pointer[] = { 0x48, 0x8b, 0x05 }; /* the same of eight bytes */
+	static const uint8_t number[] = { 0x8b, 0x00 };		    /* mov (%rax),%eax */
+	static const uint8_t pointer[] = { 0x48, 0x8b, 0x00 };	    /* mov (%rax),%rax */
+	static const uint8_t return_code[] = { 0xc3 };
 	int32_t operand;
 
-	*ret_is_loaded = take(getter, load, sizeof(load), &operand);
-	if (*ret_is_loaded || take(getter, lea, sizeof(lea), &operand))
+	if (take(getter, load, sizeof(load), &operand) ||
+	    take(getter, load_pointer, sizeof(load_pointer), &operand)) {
+		getter->value = getter->address + getter->at + operand;
+		getter->result = *getter->code == *load ? RESULT_NUMBER : RESULT_POINTER;
+		return skip(getter, return_code, sizeof(return_code));
+	}
+	if (take(getter, lea, sizeof(lea), &operand))
 		getter->value = getter->address + getter->at + operand;
 	else if (take(getter, constant, sizeof(constant), &operand))
 		getter->value = (uint32_t)operand;
 	else
 		return false;
-	if (!*ret_is_loaded && !memcmp(getter->code + getter->at, indirect, sizeof(indirect))) {
-		getter->at += sizeof(indirect);
-		*ret_is_loaded = true;
-	}
-	return true;
+	getter->result = RESULT_ADDRESS;
+	if (skip(getter, number, sizeof(number)))
+		getter->result = RESULT_NUMBER;
+	else if (skip(getter, pointer, sizeof(pointer)))
+		getter->result = RESULT_POINTER;
+	return skip(getter, return_code, sizeof(return_code));
 }
 
-/* What a function returns that does nothing else: an address, or, if there is room, a number. */
-static bool evaluate(const struct elf_image *elf, const char *name, uint64_t *ret_address,
-		     uint32_t *ret_number)
+static bool read_getter(const struct elf_image *elf, const char *name, struct getter *ret)
 {
-	static const uint8_t return_code = 0xc3;
-	struct getter getter;
-	bool is_loaded;
+	return find_function(elf, name, &ret->address) &&
+	       read_at(elf, ret->address, ret->code, sizeof(ret->code)) && follow(ret);
+}
 
-	if (!find_function(elf, name, &getter.address) ||
-	    !read_at(elf, getter.address, getter.code, sizeof(getter.code)) ||
-	    !follow(&getter, &is_loaded) || getter.code[getter.at] != return_code ||
-	    is_loaded != (ret_number != NULL))
+/* The file offset of what a function returns the address of. */
+static bool find_place(const struct elf_image *elf, const char *name, uint64_t *ret)
+{
+	struct getter getter;
+
+	if (!read_getter(elf, name, &getter) || getter.result == RESULT_NUMBER)
 		return false;
-	if (ret_number)
-		return read_at(elf, getter.value, ret_number, sizeof(*ret_number));
-	*ret_address = getter.value;
-	return true;
+	if (getter.result == RESULT_POINTER) {
+		uint64_t address = find_relative(elf, getter.value);
+
+		if (!address && !read_at(elf, getter.value, &address, sizeof(address)))
+			return false;
+		getter.value = address;
+	}
+	return elf_image_offset(elf, getter.value, ret);
+}
+
+/* The number that a function returns. */
+static bool find_number(const struct elf_image *elf, const char *name, uint32_t *ret)
+{
+	struct getter getter;
+
+	return read_getter(elf, name, &getter) && getter.result == RESULT_NUMBER &&
+	       read_at(elf, getter.value, ret, sizeof(*ret));
 }
 
 static bool find_embedded(const struct elf_image *elf, struct embedded *ret)
 {
-	uint64_t code, table;
-
 	return elf->machine == EM_X86_64 && elf->fd >= 0 &&
-	       evaluate(elf, "_ZN2v88internal23DefaultEmbeddedBlobCodeEv", &code, NULL) &&
-	       evaluate(elf, "_ZN2v88internal23DefaultEmbeddedBlobDataEv", &table, NULL) &&
-	       evaluate(elf, "_ZN2v88internal27DefaultEmbeddedBlobCodeSizeEv", NULL,
-			&ret->code_size) &&
-	       evaluate(elf, "_ZN2v88internal27DefaultEmbeddedBlobDataSizeEv", NULL,
-			&ret->table_size) &&
-	       elf_image_offset(elf, code, &ret->code) &&
-	       elf_image_offset(elf, table, &ret->table) && ret->table_size <= V8_BUILTINS_DATA_MAX;
+	       find_place(elf, "_ZN2v88internal23DefaultEmbeddedBlobCodeEv", &ret->code) &&
+	       find_place(elf, "_ZN2v88internal23DefaultEmbeddedBlobDataEv", &ret->table) &&
+	       find_number(elf, "_ZN2v88internal27DefaultEmbeddedBlobCodeSizeEv",
+			   &ret->code_size) &&
+	       find_number(elf, "_ZN2v88internal27DefaultEmbeddedBlobDataSizeEv",
+			   &ret->table_size) &&
+	       ret->table_size <= V8_BUILTINS_DATA_MAX;
 }
 
 /* The i-th entry; false: the table ends before it. */
