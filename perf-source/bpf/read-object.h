@@ -450,6 +450,27 @@ static __always_inline uint64_t walk_read_outside(const struct walk_text *text, 
 	return n < skip + length ? n : skip + length;
 }
 
+/*
+ * Reads a text from an address, and puts it, with its size in front, behind the `used` bytes of an
+ * object. Returns how many bytes it has; UINT64_MAX: it has no room, or there is no such text.
+ */
+__noinline uint64_t walk_put_text(const struct walk_text *text, struct walk_memory *memory,
+				  uint64_t used, uint64_t address)
+{
+	uint64_t size, n;
+
+	if (!text || !memory)
+		return UINT64_MAX;
+	size = walk_size_of(text, memory);
+	barrier_var(used);
+	if (used > WALK_MEMORY_MAX - 8 || !size || used + 8 + size > WALK_MEMORY_MAX)
+		return UINT64_MAX;
+	n = walk_read_text(memory->bytes + used + 8, address, size);
+	n = walk_read_outside(text, memory->bytes + used + 8, size, n);
+	*(uint64_t *)(memory->bytes + used) = n;
+	return n;
+}
+
 /* Reads an object, and its texts behind it. Returns the bytes of all; 0: it cannot be read. */
 __noinline uint64_t walk_read_all(const struct walk_object *object, struct walk_memory *memory,
 				  uint64_t address)
@@ -466,16 +487,15 @@ __noinline uint64_t walk_read_all(const struct walk_object *object, struct walk_
 		return 0;
 	for (uint32_t i = 0; i < WALK_TEXTS_MAX; i++) {
 		const struct walk_text *text = &object->texts[i];
-		uint64_t size = walk_size_of(text, memory), at, n;
+		uint64_t at, n;
 
-		barrier_var(used);
-		if (used > WALK_MEMORY_MAX - 8 || !size || used + 8 + size > WALK_MEMORY_MAX)
+		if (!text->size)
 			break;
 		at = walk_text_address(text, object->pointer_mask, memory, 0);
-		n = walk_read_text(memory->bytes + used + 8, at, size);
-		n = walk_read_outside(text, memory->bytes + used + 8, size, n);
+		n = walk_put_text(text, memory, used, at);
+		if (n > WALK_TEXT_MAX)
+			break;
 		memory->at[i + 1] = at;
-		*(uint64_t *)(memory->bytes + used) = n;
 		used += 8 + ((n + 7) & ~7ULL);
 	}
 	return used;
