@@ -4,17 +4,15 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 #include <cmocka.h>
 
 #include "common/stream/script-place.h"
-#include "live-unwinder/script-merge.h"
 #include "live-unwinder/script/php-walk.h"
+#include "live-unwinder/test-activations.h"
 
 enum {
 	PROCESS = 7,
-	MAPPING = 5,
 	IDENTITY = 99,
 	WINDOW = 64,
 	LINE = 40,
@@ -26,16 +24,10 @@ enum {
 	N_FUNCTIONS = 5,
 	N_OF_SCRIPT = 3,
 	INTERNAL = 4,
-	/* Code of C. */
-	LOOP = 0x500000,
-	LOOP_SIZE = 0x8000,
+	LOOPS = 1 << 1 | 1 << 3, /* frames of C that are of the loop */
 	RESUME = 0x600000,
 	RESUME_SIZE = 0x200,
-	OTHER = 0x400000,
 	CALL = 0x900000,
-	STACK = 0x7000,
-	FRAME_SIZE = 0x100,
-	N_C = 6,
 };
 
 static const struct php_fields fields = {
@@ -47,26 +39,8 @@ static const struct php_fields fields = {
 	.resume_to = RESUME + RESUME_SIZE,
 };
 
-static const struct script_loop loop = { LOOP, LOOP + LOOP_SIZE, 0, 0 };
-
-static struct {
-	char bytes[8192];
-	size_t size;
-	uint16_t n;
-} made;
-
 static struct code_table codes;
 static struct script_stack stack;
-static struct wire_frame frames[N_C + SCRIPT_FRAMES_MAX];
-static uint64_t pointers[N_C], words[N_C * FRAME_SIZE / 8], registers[ARCH_REGISTERS_MAX];
-static struct wire_sample sample;
-static struct unwinding unwinding;
-
-static void begin_walk(void)
-{
-	made.size = 8;
-	made.n = 0;
-}
 
 static uint64_t call_of(uint16_t i)
 {
@@ -76,25 +50,17 @@ static uint64_t call_of(uint16_t i)
 /* Adds a call of a function; 0: of none. */
 static void add_call(int function, uint32_t info)
 {
-	const uint64_t element[] = { call_of(made.n), function ? IDENTITY : 0 };
 	uint64_t window[WINDOW / 8] = { 0 };
 
 	window[3] = function ? FUNCTION + function * STEP : 0;
 	window[5] = info;
 	window[7] = LINE + function;
-	memcpy(made.bytes + made.size, element, sizeof(element));
-	memcpy(made.bytes + made.size + sizeof(element), window, sizeof(window));
-	made.size += sizeof(element) + sizeof(window);
-	made.n++;
+	test_walk_add(call_of(test_walk.n), function ? IDENTITY : 0, window);
 }
 
 static enum script_outcome read_until(uint16_t end)
 {
-	const uint16_t head[] = { 0, WINDOW, made.n, end };
-
-	memcpy(made.bytes, head, sizeof(head));
-	sample.walk = (struct wire_blob){ made.bytes, made.size };
-	return php_walk_read(&fields, &codes, &sample, &stack);
+	return php_walk_read(&fields, &codes, test_walk_end(end), &stack);
 }
 
 static enum script_outcome read_walk(void)
@@ -102,41 +68,10 @@ static enum script_outcome read_walk(void)
 	return read_until(WIRE_walk_end_END);
 }
 
-static void put_word(size_t frame, size_t word, uint64_t value)
-{
-	words[(frame * FRAME_SIZE) / 8 + word] = value;
-}
-
-/* Frames of C, of which 1 and 3 are of the loop. */
-static void make_c(void)
-{
-	memset(words, 0, sizeof(words));
-	memset(registers, 0, sizeof(registers));
-	for (size_t i = 0; i < N_C; i++) {
-		frames[i] = (struct wire_frame){ .address = OTHER + i };
-		pointers[i] = STACK + i * FRAME_SIZE;
-	}
-	frames[1].address = frames[3].address = LOOP + 16;
-	registers[arch_x86_64.sample_index[arch_x86_64.sp]] = STACK;
-	sample = (struct wire_sample){
-		.process = PROCESS,
-		.stack = { (const char *)words, sizeof(words) },
-		.registers = { registers, arch_x86_64.n_registers },
-	};
-	unwinding = (struct unwinding){
-		.arch = &arch_x86_64,
-		.sample = &sample,
-		.frames = frames,
-		.stack_pointers = pointers,
-		.n_frames = N_C,
-		.end = WIRE_stack_end_COMPLETE,
-	};
-}
-
 /* Function 1, called by a compiled one, which function 2 calls; that is called by 3. */
 static void make_walk(void)
 {
-	begin_walk();
+	test_walk_begin(WINDOW);
 	add_call(1, TOP);
 	add_call(INTERNAL, 0);
 	add_call(2, 0);
@@ -158,7 +93,7 @@ static int set_up(void **state)
 
 		assert_int_equal(code_table_add(&codes, &record, php_function_kind(&record)), 0);
 	}
-	make_c();
+	test_c_begin(PROCESS, LOOPS);
 	make_walk();
 	return 0;
 }
@@ -179,7 +114,7 @@ static void check_refused(enum script_outcome outcome)
 static enum script_outcome merge(void)
 {
 	stack.language = SCRIPT_PHP;
-	return script_merge(&stack, &loop, MAPPING, &unwinding);
+	return script_merge(&stack, &test_loop, TEST_MAPPING, &test_c.unwinding);
 }
 
 static void test_a_segment_ends_with_what_c_has_called(void **state)
@@ -200,22 +135,22 @@ static void test_compiled_functions_outside_of_scripts_are_left_out(void **state
 	add_call(INTERNAL, TOP);
 	assert_int_equal(read_walk(), SCRIPT_WHOLE);
 	assert_int_equal(stack.n, 4);
-	begin_walk();
+	test_walk_begin(WINDOW);
 	add_call(INTERNAL, TOP);
 	check_refused(SCRIPT_NO_FRAMES);
 }
 
 static void test_lists_between_two_states(void **state)
 {
-	begin_walk();
+	test_walk_begin(WINDOW);
 	add_call(1, 0); /* whose caller is missing */
 	check_refused(SCRIPT_TORN);
-	begin_walk();
+	test_walk_begin(WINDOW);
 	add_call(1, 0); /* a compiled function executes no call of the script's code */
 	add_call(INTERNAL, TOP);
 	add_call(2, TOP);
 	check_refused(SCRIPT_TORN);
-	begin_walk();
+	test_walk_begin(WINDOW);
 	add_call(N_FUNCTIONS, TOP); /* no function */
 	check_refused(SCRIPT_TORN);
 	make_walk();
@@ -225,10 +160,10 @@ static void test_lists_between_two_states(void **state)
 
 static void test_functions_that_the_stream_does_not_have(void **state)
 {
-	begin_walk();
+	test_walk_begin(WINDOW);
 	add_call(N_FUNCTIONS + 1, TOP);
 	check_refused(SCRIPT_UNKNOWN);
-	begin_walk();
+	test_walk_begin(WINDOW);
 	add_call(1, TOP);
 	add_call(0, 0); /* stands for generators that delegate */
 	add_call(2, TOP);
@@ -237,44 +172,44 @@ static void test_functions_that_the_stream_does_not_have(void **state)
 
 static void test_activations_hold_a_call_or_their_caller_does(void **state)
 {
-	put_word(1, 4, call_of(0));
-	put_word(4, 2, call_of(3)); /* what has called the outer activation */
+	test_c_put(1, 4, call_of(0));
+	test_c_put(4, 2, call_of(3)); /* what has called the outer activation */
 	read_walk();
 	assert_int_equal(merge(), SCRIPT_WHOLE);
-	assert_int_equal(unwinding.n_frames, N_C + 4);
-	assert_int_equal(frames[1].address, script_start(SCRIPT_PHP) + stack.places[0]);
-	assert_int_equal(frames[2].address, LOOP + 16);
-	assert_int_equal(frames[4].address, script_start(SCRIPT_PHP) + stack.places[1]);
-	assert_int_equal(frames[7].address, LOOP + 16);
+	assert_int_equal(test_c.unwinding.n_frames, TEST_FRAMES + 4);
+	assert_int_equal(test_c.frames[1].address, script_start(SCRIPT_PHP) + stack.places[0]);
+	assert_int_equal(test_c.frames[2].address, TEST_LOOP + 17);
+	assert_int_equal(test_c.frames[4].address, script_start(SCRIPT_PHP) + stack.places[1]);
+	assert_int_equal(test_c.frames[7].address, TEST_LOOP + 19);
 }
 
 static void test_nothing_holds_the_call(void **state)
 {
-	put_word(1, 4, call_of(0));
+	test_c_put(1, 4, call_of(0));
 	read_walk();
 	assert_int_equal(merge(), SCRIPT_UNPLACED);
-	assert_int_equal(unwinding.n_frames, N_C);
+	assert_int_equal(test_c.unwinding.n_frames, TEST_FRAMES);
 }
 
 /* A generator is in the list before it runs, with what has resumed it earlier. */
 static void test_a_generator_runs_in_what_resumes_it(void **state)
 {
-	begin_walk();
+	test_walk_begin(WINDOW);
 	add_call(1, TOP | GENERATOR);
 	add_call(2, TOP);
-	put_word(1, 4, call_of(0));
-	put_word(3, 4, call_of(1));
+	test_c_put(1, 4, call_of(0));
+	test_c_put(3, 4, call_of(1));
 	read_walk();
 	assert_int_equal(merge(), SCRIPT_UNPLACED);
-	frames[2].address = RESUME + 8;
+	test_c.frames[2].address = RESUME + 8;
 	assert_int_equal(merge(), SCRIPT_WHOLE);
 }
 
 static void test_nothing_else_runs_in_it(void **state)
 {
-	put_word(1, 4, call_of(0));
-	put_word(3, 4, call_of(2));
-	frames[2].address = RESUME + 8;
+	test_c_put(1, 4, call_of(0));
+	test_c_put(3, 4, call_of(2));
+	test_c.frames[2].address = RESUME + 8;
 	read_walk();
 	assert_int_equal(merge(), SCRIPT_UNPLACED);
 }

@@ -4,32 +4,25 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 #include <cmocka.h>
 
 #include "common/stream/script-place.h"
-#include "live-unwinder/script-merge.h"
 #include "live-unwinder/script/cpython-objects.h"
 #include "live-unwinder/script/cpython-trait.h"
+#include "live-unwinder/test-activations.h"
 
 enum {
 	PROCESS = 7,
-	MAPPING = 5,
 	TYPE = 0x1000,
 	CODE = 0x100000, /* of code object 1; the others follow in these steps: */
 	CODE_STEP = 0x1000,
 	IDENTITY = 99,
 	WINDOW = 120,
 	EXECUTING = 1,
-	LOOP = 0x500000,
-	LOOP_SIZE = 0x8000,
-	OTHER = 0x400000, /* code of other functions of C */
+	LOOPS = 1 << 1 | 1 << 3 | 1 << 5, /* frames of C that are of the loop */
 	OBJECT = 0x900000,
 	OBJECT_STEP = 0x200,
-	STACK = 0x7000,
-	FRAME_SIZE = 0x100,
-	N_C = 7,
 };
 
 static const struct cpython_fields fields = {
@@ -45,40 +38,21 @@ static const struct cpython_fields fields = {
 	.code_type = TYPE,
 };
 
-static const struct script_loop loop = { LOOP, LOOP + LOOP_SIZE, -1, -1 };
-
-static struct {
-	char bytes[8192];
-	size_t size;
-} made;
-
 static struct code_table codes;
 static struct script_stack stack;
-static struct wire_frame frames[N_C + SCRIPT_FRAMES_MAX];
-static uint64_t pointers[N_C], words[N_C * FRAME_SIZE / 8], registers[ARCH_REGISTERS_MAX];
-static struct wire_sample sample;
-static struct unwinding unwinding;
+static uint16_t walk_end;
 
 static uint64_t object(int i)
 {
 	return OBJECT + i * OBJECT_STEP;
 }
 
-static void put(const void *bytes, size_t size)
-{
-	memcpy(made.bytes + made.size, bytes, size);
-	made.size += size;
-}
-
 /* A walk of frames whose codes are 1, 2, … from the innermost on. */
 static void make_walk(uint16_t n, uint16_t end)
 {
-	const uint16_t head[] = { 0, WINDOW, n, end };
-
-	made.size = 0;
-	put(head, sizeof(head));
+	test_walk_begin(WINDOW);
+	walk_end = end;
 	for (int i = 0; i < n; i++) {
-		const uint64_t element[] = { object(i), IDENTITY };
 		char window[WINDOW] = { 0 };
 		const uint64_t code = CODE + (i + 1) * CODE_STEP;
 		const int32_t index = 2 * i;
@@ -86,59 +60,27 @@ static void make_walk(uint16_t n, uint16_t end)
 		memcpy(window + fields.frame_code, &code, sizeof(code));
 		memcpy(window + fields.frame_index, &index, sizeof(index));
 		window[fields.frame_state] = EXECUTING;
-		put(element, sizeof(element));
-		put(window, sizeof(window));
+		test_walk_add(object(i), IDENTITY, window);
 	}
-}
-
-/* The window of the i-th frame in the walk. */
-static char *window_of(int i)
-{
-	return made.bytes + 8 + i * (16 + WINDOW) + 16;
 }
 
 static enum script_outcome read_walk(void)
 {
-	sample.walk = (struct wire_blob){ made.bytes, made.size };
-	return cpython_objects_read(&fields, &codes, &sample, &stack);
+	return cpython_objects_read(&fields, &codes, test_walk_end(walk_end), &stack);
 }
 
-static void put_word(size_t frame, size_t word, uint64_t value)
-{
-	words[(frame * FRAME_SIZE) / 8 + word] = value;
-}
-
-/* Frames of C, of which 1, 3 and 5 are of the loop, and hold three objects. */
+/* Three activations hold an object each. */
 static void make_c(void)
 {
-	memset(words, 0, sizeof(words));
-	memset(registers, 0, sizeof(registers));
-	for (size_t i = 0; i < N_C; i++) {
-		frames[i] = (struct wire_frame){ .address = (i % 2 ? LOOP : OTHER) + 16 + i };
-		pointers[i] = STACK + i * FRAME_SIZE;
-	}
-	registers[arch_x86_64.sample_index[arch_x86_64.sp]] = STACK;
-	put_word(1, 4, object(0));
-	put_word(2, 30, object(1)); /* saved by what the loop has called */
-	put_word(5, 4, object(2));
-	sample = (struct wire_sample){
-		.process = PROCESS,
-		.stack = { (const char *)words, sizeof(words) },
-		.registers = { registers, arch_x86_64.n_registers },
-	};
-	unwinding = (struct unwinding){
-		.arch = &arch_x86_64,
-		.sample = &sample,
-		.frames = frames,
-		.stack_pointers = pointers,
-		.n_frames = N_C,
-		.end = WIRE_stack_end_COMPLETE,
-	};
+	test_c_begin(PROCESS, LOOPS);
+	test_c_put(1, 4, object(0));
+	test_c_put(2, 30, object(1)); /* saved by what the loop has called */
+	test_c_put(5, 4, object(2));
 }
 
 static enum script_outcome merge(void)
 {
-	return script_merge(&stack, &loop, MAPPING, &unwinding);
+	return script_merge(&stack, &test_loop, TEST_MAPPING, &test_c.unwinding);
 }
 
 static int set_up(void **state)
@@ -172,13 +114,14 @@ static int tear_down(void **state)
 /* Which frames there are: numbers of codes, and 0 for those of C. */
 static void check_frames(const uint64_t *expected, size_t n)
 {
-	assert_int_equal(unwinding.n_frames, n);
+	assert_int_equal(test_c.unwinding.n_frames, n);
 	for (size_t i = 0; i < n; i++) {
-		bool is_script = frames[i].flags & WIRE_frame_flags_SCRIPT;
+		bool is_script = test_c.frames[i].flags & WIRE_frame_flags_SCRIPT;
 
-		assert_int_equal(is_script ? script_place_number(frames[i].address - SCRIPT_START)
-					   : 0,
-				 expected[i]);
+		assert_int_equal(
+			is_script ? script_place_number(test_c.frames[i].address - SCRIPT_START)
+				  : 0,
+			expected[i]);
 	}
 }
 
@@ -190,15 +133,15 @@ static void test_each_is_inside_of_its_activation(void **state)
 	assert_int_equal(stack.n, 3);
 	assert_int_equal(script_place_instruction(stack.places[2]), 3);
 	assert_int_equal(merge(), SCRIPT_WHOLE);
-	check_frames(expected, N_C + 3);
+	check_frames(expected, TEST_FRAMES + 3);
 }
 
 static void test_one_that_has_not_begun(void **state)
 {
 	const int32_t none = -1;
 
-	memcpy(window_of(0) + fields.frame_index, &none, sizeof(none));
-	window_of(0)[fields.frame_state] = 0; /* not yet */
+	memcpy(test_walk_window(0) + fields.frame_index, &none, sizeof(none));
+	test_walk_window(0)[fields.frame_state] = 0; /* not yet */
 	assert_int_equal(read_walk(), SCRIPT_WHOLE);
 	assert_int_equal(script_place_instruction(stack.places[0]), 0);
 }
@@ -214,10 +157,10 @@ static void test_others_are_not_of_this_moment(void **state)
 {
 	const int32_t odd = 3;
 
-	window_of(1)[fields.frame_state] = 0;
+	test_walk_window(1)[fields.frame_state] = 0;
 	assert_none(SCRIPT_TORN); /* only the innermost may be about to end */
 	make_walk(3, WIRE_walk_end_END);
-	memcpy(window_of(1) + fields.frame_index, &odd, sizeof(odd));
+	memcpy(test_walk_window(1) + fields.frame_index, &odd, sizeof(odd));
 	assert_none(SCRIPT_TORN);
 	make_walk(3, WIRE_walk_end_LIMIT);
 	assert_none(SCRIPT_LIMIT); /* nobody knows whose the outermost activation is */
@@ -231,20 +174,20 @@ static void assert_unplaced(enum script_outcome outcome)
 {
 	assert_int_equal(read_walk(), SCRIPT_WHOLE);
 	assert_int_equal(merge(), outcome);
-	assert_int_equal(unwinding.n_frames, N_C);
+	assert_int_equal(test_c.unwinding.n_frames, TEST_FRAMES);
 }
 
 static void test_an_activation_that_does_not_hold_it(void **state)
 {
-	put_word(2, 30, object(3)); /* that of another interpreter does */
+	test_c_put(2, 30, object(3)); /* that of another interpreter does */
 	assert_unplaced(SCRIPT_UNPLACED);
-	put_word(4, 4, object(1)); /* further out than the activation */
+	test_c_put(4, 4, object(1)); /* further out than the activation */
 	assert_unplaced(SCRIPT_UNPLACED);
 }
 
 static void test_frames_of_c_that_end_early(void **state)
 {
-	unwinding.end = WIRE_stack_end_TRUNCATED;
+	test_c.unwinding.end = WIRE_stack_end_TRUNCATED;
 	assert_unplaced(SCRIPT_CUT);
 }
 
@@ -261,8 +204,8 @@ static void test_too_many_and_too_few_activations(void **state)
 /* The frame at 0 is of the loop, and has no object yet. */
 static void enter(void)
 {
-	frames[0].address = LOOP + 4;
-	put_word(0, 31, object(0)); /* its caller's register, saved */
+	test_c.frames[0].address = TEST_LOOP + 4;
+	test_c_put(0, 31, object(0)); /* its caller's register, saved */
 }
 
 static void test_a_function_that_is_entered(void **state)
@@ -272,18 +215,18 @@ static void test_a_function_that_is_entered(void **state)
 	enter();
 	assert_int_equal(read_walk(), SCRIPT_WHOLE);
 	assert_int_equal(merge(), SCRIPT_WHOLE);
-	check_frames(expected, N_C + 3);
+	check_frames(expected, TEST_FRAMES + 3);
 }
 
 /* Then the object may be its own, and who knows whose the others are. */
 static void test_an_entered_function_that_holds_the_innermost(void **state)
 {
 	enter();
-	put_word(0, 2, object(0));
+	test_c_put(0, 2, object(0));
 	assert_unplaced(SCRIPT_UNPLACED);
 	make_c();
 	enter();
-	registers[arch_x86_64.sample_index[arch_x86_64.fp]] = object(0);
+	test_c.registers[arch_x86_64.sample_index[arch_x86_64.fp]] = object(0);
 	assert_unplaced(SCRIPT_UNPLACED);
 }
 

@@ -72,24 +72,23 @@ static enum script_outcome read_frames(struct objects *objects)
 
 	if (objects->frames.n > SCRIPT_FRAMES_MAX)
 		return SCRIPT_DAMAGED;
+	/* Which activation is whose is known from the outermost one on. */
+	if (objects->frames.end == WIRE_walk_end_LIMIT)
+		return SCRIPT_LIMIT;
 	for (size_t i = 0; i < objects->frames.n && outcome == SCRIPT_WHOLE; i++)
 		outcome = take_frame(objects, i);
-	/* Which activation is whose is known from the outermost one on. */
-	return outcome == SCRIPT_WHOLE && objects->frames.end == WIRE_walk_end_LIMIT ? SCRIPT_LIMIT
-										     : outcome;
+	return outcome;
 }
 
 static enum script_outcome read_walk(struct objects *objects, const struct wire_sample *sample)
 {
 	struct walk_list_view lists[WALK_VIEW_LISTS] = { 0 };
-	enum script_outcome outcome = walk_view_read(sample, lists);
+	enum script_outcome outcome = walk_view_read_whole(sample, lists);
 
 	objects->frames = lists[0];
 	if (outcome != SCRIPT_WHOLE)
 		return outcome;
-	if (!fits(objects))
-		return SCRIPT_DAMAGED;
-	return lists[0].end == WIRE_walk_end_ABSENT ? SCRIPT_ABSENT : read_frames(objects);
+	return fits(objects) ? read_frames(objects) : SCRIPT_DAMAGED;
 }
 
 enum script_outcome cpython_objects_read(const struct cpython_fields *fields,
@@ -102,14 +101,8 @@ enum script_outcome cpython_objects_read(const struct cpython_fields *fields,
 		.process = sample->process,
 		.stack = ret,
 	};
-	enum script_outcome outcome;
 
-	ret->n = ret->n_segments = 0;
-	ret->anchoring = SCRIPT_ANCHOR_HELD;
+	script_stack_begin(ret, SCRIPT_ANCHOR_HELD);
 	ret->saved = SAVED;
-	ret->resume_from = ret->resume_to = 0;
-	outcome = read_walk(&objects, sample);
-	if (outcome != SCRIPT_WHOLE)
-		ret->n = ret->n_segments = 0;
-	return outcome;
+	return script_stack_end(ret, read_walk(&objects, sample));
 }

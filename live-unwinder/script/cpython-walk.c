@@ -210,13 +210,11 @@ static enum script_outcome read_frames(struct cpython_walk *walk)
 
 static enum script_outcome read_walk(struct cpython_walk *walk, const struct wire_sample *sample)
 {
-	enum script_outcome outcome = walk_view_read(sample, walk->lists);
+	enum script_outcome outcome = walk_view_read_whole(sample, walk->lists);
 
 	if (outcome != SCRIPT_WHOLE)
 		return outcome;
-	if (!fits(walk))
-		return SCRIPT_DAMAGED;
-	return walk->lists[FRAMES].end == WIRE_walk_end_ABSENT ? SCRIPT_ABSENT : read_frames(walk);
+	return fits(walk) ? read_frames(walk) : SCRIPT_DAMAGED;
 }
 
 enum script_outcome cpython_walk_read(const struct cpython_fields *fields,
@@ -229,12 +227,7 @@ enum script_outcome cpython_walk_read(const struct cpython_fields *fields,
 		.process = sample->process,
 		.stack = ret,
 	};
-	enum script_outcome outcome;
 
-	ret->n = ret->n_segments = 0;
-	ret->anchoring = SCRIPT_ANCHOR_IN_FRAME;
-	outcome = read_walk(&walk, sample);
-	if (outcome > SCRIPT_LIMIT)
-		ret->n = ret->n_segments = 0;
-	return outcome;
+	script_stack_begin(ret, SCRIPT_ANCHOR_IN_FRAME);
+	return script_stack_end(ret, read_walk(&walk, sample));
 }

@@ -111,15 +111,15 @@ static enum script_outcome read_calls(struct php_walk *walk)
 
 	if (walk->calls.n > SCRIPT_FRAMES_MAX)
 		return SCRIPT_DAMAGED;
+	/* Which activation is whose is known from the outermost one on. */
+	if (walk->calls.end == WIRE_walk_end_LIMIT)
+		return SCRIPT_LIMIT;
 	for (size_t i = 0; i < walk->calls.n; i++) {
 		enum script_outcome outcome = take_call(walk, i);
 
 		if (outcome != SCRIPT_WHOLE)
 			return outcome;
 	}
-	/* Which activation is whose is known from the outermost one on. */
-	if (walk->calls.end == WIRE_walk_end_LIMIT)
-		return SCRIPT_LIMIT;
 	if (walk->anchor || walk->needs_script)
 		return SCRIPT_TORN;
 	/* C has called the last ones, outside of any script: they are C functions in the stack. */
@@ -130,14 +130,12 @@ static enum script_outcome read_calls(struct php_walk *walk)
 static enum script_outcome read_walk(struct php_walk *walk, const struct wire_sample *sample)
 {
 	struct walk_list_view lists[WALK_VIEW_LISTS] = { 0 };
-	enum script_outcome outcome = walk_view_read(sample, lists);
+	enum script_outcome outcome = walk_view_read_whole(sample, lists);
 
 	walk->calls = lists[0];
 	if (outcome != SCRIPT_WHOLE)
 		return outcome;
-	if (!fits(walk))
-		return SCRIPT_DAMAGED;
-	return lists[0].end == WIRE_walk_end_ABSENT ? SCRIPT_ABSENT : read_calls(walk);
+	return fits(walk) ? read_calls(walk) : SCRIPT_DAMAGED;
 }
 
 enum script_outcome php_walk_read(const struct php_fields *fields, const struct code_table *codes,
@@ -149,16 +147,9 @@ enum script_outcome php_walk_read(const struct php_fields *fields, const struct 
 		.process = sample->process,
 		.stack = ret,
 	};
-	enum script_outcome outcome;
 
-	ret->n = ret->n_segments = 0;
-	ret->anchoring = SCRIPT_ANCHOR_HELD;
-	ret->saved = UINT64_MAX;
-	ret->frames_from = 0;
+	script_stack_begin(ret, SCRIPT_ANCHOR_HELD);
 	ret->resume_from = fields->resume_from;
 	ret->resume_to = fields->resume_to;
-	outcome = read_walk(&walk, sample);
-	if (outcome != SCRIPT_WHOLE)
-		ret->n = ret->n_segments = 0;
-	return outcome;
+	return script_stack_end(ret, read_walk(&walk, sample));
 }

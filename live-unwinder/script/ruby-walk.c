@@ -173,14 +173,12 @@ static enum script_outcome read_frames(struct ruby_walk *walk)
 static enum script_outcome read_walk(struct ruby_walk *walk, const struct wire_sample *sample)
 {
 	struct walk_list_view lists[WALK_VIEW_LISTS] = { 0 };
-	enum script_outcome outcome = walk_view_read(sample, lists);
+	enum script_outcome outcome = walk_view_read_whole(sample, lists);
 
 	walk->frames = lists[0];
 	if (outcome != SCRIPT_WHOLE)
 		return outcome;
-	if (!fits(walk))
-		return SCRIPT_DAMAGED;
-	return lists[0].end == WIRE_walk_end_ABSENT ? SCRIPT_ABSENT : read_frames(walk);
+	return fits(walk) ? read_frames(walk) : SCRIPT_DAMAGED;
 }
 
 enum script_outcome ruby_walk_read(const struct ruby_fields *fields, const struct code_table *codes,
@@ -192,15 +190,7 @@ enum script_outcome ruby_walk_read(const struct ruby_fields *fields, const struc
 		.process = sample->process,
 		.stack = ret,
 	};
-	enum script_outcome outcome;
 
-	ret->n = ret->n_segments = 0;
-	ret->anchoring = SCRIPT_ANCHOR_HELD;
-	ret->saved = UINT64_MAX;
-	ret->frames_from = 0;
-	ret->resume_from = ret->resume_to = 0;
-	outcome = read_walk(&walk, sample);
-	if (outcome != SCRIPT_WHOLE)
-		ret->n = ret->n_segments = 0;
-	return outcome;
+	script_stack_begin(ret, SCRIPT_ANCHOR_HELD);
+	return script_stack_end(ret, read_walk(&walk, sample));
 }

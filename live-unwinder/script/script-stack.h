@@ -71,3 +71,22 @@ enum script_outcome {
 	SCRIPT_CUT,	 /* C frames end before its last ones */
 	SCRIPT_OUTCOMES_MAX,
 };
+
+/* Makes a stack empty, whose segments are to be of this kind. */
+static inline void script_stack_begin(struct script_stack *stack, enum script_anchoring anchoring)
+{
+	stack->n = stack->n_segments = 0;
+	stack->anchoring = anchoring;
+	stack->saved = UINT64_MAX;
+	stack->frames_from = 0;
+	stack->resume_from = stack->resume_to = 0;
+}
+
+/* Returns an outcome. What a reader has found before something was wrong is forgotten. */
+static inline enum script_outcome script_stack_end(struct script_stack *stack,
+						   enum script_outcome outcome)
+{
+	if (outcome > SCRIPT_PARTLY)
+		stack->n = stack->n_segments = 0;
+	return outcome;
+}

@@ -190,8 +190,7 @@ enum script_outcome v8_walk_read(const struct v8_fields *fields, const struct co
 	struct walk_list_view lists[WALK_VIEW_LISTS] = { 0 };
 	enum script_outcome outcome = walk_view_read(sample, lists);
 
-	ret->n = ret->n_segments = 0;
-	ret->anchoring = SCRIPT_ANCHOR_POINTER;
+	script_stack_begin(ret, SCRIPT_ANCHOR_POINTER);
 	walk.frames = lists[0];
 	if (outcome != SCRIPT_WHOLE)
 		return outcome;

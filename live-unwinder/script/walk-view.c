@@ -36,6 +36,15 @@ enum script_outcome walk_view_read(const struct wire_sample *sample,
 								    : SCRIPT_WHOLE;
 }
 
+enum script_outcome walk_view_read_whole(const struct wire_sample *sample,
+					 struct walk_list_view lists[WALK_VIEW_LISTS])
+{
+	enum script_outcome outcome = walk_view_read(sample, lists);
+
+	return outcome == SCRIPT_WHOLE && lists[0].end == WIRE_walk_end_ABSENT ? SCRIPT_ABSENT
+									       : outcome;
+}
+
 const char *walk_view_element(const struct walk_list_view *list, size_t i, struct walk_element *ret)
 {
 	const char *at = list->elements + i * (sizeof(*ret) + list->window);

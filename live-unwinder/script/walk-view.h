@@ -21,6 +21,10 @@ struct walk_list_view {
 enum script_outcome walk_view_read(const struct wire_sample *sample,
 				   struct walk_list_view lists[WALK_VIEW_LISTS]);
 
+/* The same. SCRIPT_ABSENT: the first one does not go on to where it ends. */
+enum script_outcome walk_view_read_whole(const struct wire_sample *sample,
+					 struct walk_list_view lists[WALK_VIEW_LISTS]);
+
 /* The window of an element. */
 const char *walk_view_element(const struct walk_list_view *list, size_t i,
 			      struct walk_element *ret);

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pipeline
 import reading
+import scripts
 
 PROGRAMS = Path(__file__).resolve().parent.parent / "programs"
 CHAINS, GENERATED = PROGRAMS / "chains.py", PROGRAMS / "generated.py"
@@ -93,3 +94,35 @@ class InterpreterTest(reading.ReadingTest):
     def record(self, *command, options=("-e", "cpu-clock")):
         with self.stream.open("wb") as out:
             self.run_well(self.source(*options, "--", *map(str, command)), stdout=out)
+
+
+@pipeline.needs_root
+class ScriptTest(reading.ReadingTest):
+    """Records programs of any language."""
+
+    plain = staticmethod(str)  # a function's name as LINK has it
+
+    def record_program(self, *command, options=("-e", "cpu-clock")):
+        with self.stream.open("wb") as out:
+            self.run_well(self.source(*options, "--", *map(str, command)), stdout=out)
+
+    def calls(self):
+        """The frames of scripts in each stack, and the outcomes of all samples."""
+        stream = self.run_on(self.stream, self.stage("live-unwinder"), self.stage("symbolizer"))
+        return ([[frame._replace(name=self.plain(frame.name)) for frame in frames if frame.is_script]
+                 for frames in scripts.Stacks(stream).stacks], self.stats("live-unwinder").get("script-frames", {}))
+
+    def chains(self):
+        """Those in stacks that have f0."""
+        found, outcomes = self.calls()
+        return [frames for frames in found if any(frame.name == "f0" for frame in frames)], outcomes
+
+    def check_none(self, fake, *ways):
+        """A program that is none of the language has no frames in these ways."""
+        for how in ways:
+            with self.subTest(how):
+                self.record_program(fake, "0.5", how)
+                found, outcomes = self.calls()
+                self.assertFalse(any(found))
+                self.assertGreater(sum(outcomes.values()), 50)
+                self.assertNotIn("whole", outcomes)

@@ -3,10 +3,8 @@
 import sys
 
 import pipeline
-import reading
 import ruby
-import scripts
-from interpreters import LINK, is_true
+from interpreters import LINK, ScriptTest, is_true
 
 SOURCE = ruby.CHAINS.read_text().splitlines()
 LINES = 6  # of each function that is made: spin is called in the second one, and others in the next two
@@ -18,17 +16,8 @@ def is_made(name):
     return name == "f0" or LINK.match(name)
 
 
-@pipeline.needs_root
-class RubyTest(reading.ReadingTest):
-    def record_program(self, *command, options=("-e", "cpu-clock")):
-        with self.stream.open("wb") as out:
-            self.run_well(self.source(*options, "--", *map(str, command)), stdout=out)
-
-    def calls(self):
-        """The frames of scripts in each stack, and the outcomes of all samples."""
-        stream = self.run_on(self.stream, self.stage("live-unwinder"), self.stage("symbolizer"))
-        return ([[frame._replace(name=ruby.plain(frame.name)) for frame in frames if frame.is_script]
-                 for frames in scripts.Stacks(stream).stacks], self.stats("live-unwinder").get("script-frames", {}))
+class RubyTest(ScriptTest):
+    plain = staticmethod(ruby.plain)
 
 
 class Ruby(RubyTest):
@@ -39,11 +28,6 @@ class Ruby(RubyTest):
 
     def record(self, interpreter, *arguments, **options):
         self.record_program(*interpreter, ruby.CHAINS, *arguments, **options)
-
-    def chains(self):
-        """Those in stacks that have f0."""
-        found, outcomes = self.calls()
-        return [frames for frames in found if any(frame.name == "f0" for frame in frames)], outcomes
 
     def check_lines(self, frames):
         """Those of callers, in the file that they are in."""
@@ -100,13 +84,7 @@ class Fake(RubyTest):
             self.assertEqual([tuple(frame) for frame in frames], 9 * [(True, "inner", "fake.rb", 12)])
 
     def test_frames_that_no_interpreter_has(self):
-        for how in "two", "endless", "guard", "garbage", "kind", "unheld":
-            with self.subTest(how):
-                self.record_program(ruby.FAKE, "0.5", how)
-                found, outcomes = self.calls()
-                self.assertFalse(any(found))
-                self.assertGreater(sum(outcomes.values()), 50)
-                self.assertNotIn("whole", outcomes)
+        self.check_none(ruby.FAKE, "two", "endless", "guard", "garbage", "kind", "unheld")
 
 
 if __name__ == "__main__":
