@@ -41,6 +41,14 @@ bool runtime_may_be_in(const char *path)
 	return false;
 }
 
+/* Whether the image's memory can be read: that of a process that ends is gone. */
+static bool is_there(const struct loaded_image *image)
+{
+	char byte;
+
+	return loaded_image_read(image, image->elf->low, &byte, sizeof(byte));
+}
+
 void runtime_find(const struct loaded_image *image, struct runtime *ret)
 {
 	for (size_t i = 0; i < SCRIPT_LANGUAGES_MAX && ret->state != RUNTIME_KNOWN; i++) {
@@ -50,6 +58,8 @@ void runtime_find(const struct loaded_image *image, struct runtime *ret)
 		if (found.state != RUNTIME_NONE)
 			*ret = found;
 	}
+	if (ret->state != RUNTIME_KNOWN && !is_there(image))
+		ret->state = RUNTIME_NONE;
 }
 
 const char *runtime_language_name(enum script_language language)

@@ -137,7 +137,7 @@ class EveryDay(pipeline.RecordingTest):
         self.build("prog", HOT)
         said = self.type("./prog 2000000000 & stackpipe record -p $! -d 0.5; kill $!")
         self.assertRegex(said, r"\d+ samples in \d+\.\d s")
-        said = self.type("sleep 0.3 & stackpipe record -p $!")
+        said = self.type("sleep 2 & stackpipe record -p $!")
         self.assertRegex(said, r"perf-source: process \d+ exited")
         said = self.type("true & wait; stackpipe record -p $!", status=1)
         self.assertRegex(said, r"error: process \d+ does not exist")

@@ -47,7 +47,7 @@ class Php(ScriptTest):
             self.record(interpreter, 2, "wait", options=("--off-cpu",))
             chains, _ = self.chains()
             waiting = [frames for frames in chains if frames[0].name == "usleep"]
-            self.assertGreater(len(waiting), 100)
+            self.assertGreater(len(waiting), 30)  # between them it needs a CPU
             for frames in waiting:
                 self.assertEqual(frames[1].name, "Way::rest")
                 self.assertTrue(is_true([frame.name for frame in frames]), frames)

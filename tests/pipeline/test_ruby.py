@@ -70,7 +70,7 @@ class Ruby(RubyTest):
             with self.subTest(interpreter):
                 self.record(interpreter, 2, "wait", options=("--off-cpu",))
                 waiting = [frames for frames in self.chains()[0] if frames[0].name == "rest"]
-                self.assertGreater(len(waiting), 100)
+                self.assertGreater(len(waiting), 30)  # between them it needs a CPU
                 for frames in waiting:
                     self.assertTrue(is_true([frame.name for frame in frames]), frames)
 

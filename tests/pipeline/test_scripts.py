@@ -79,7 +79,7 @@ class Scripts(InterpreterTest):
             with self.subTest(options):
                 self.record(python, CHAINS, "3", "wait", options=options)
                 waiting = self.chains(self.unwind(), "rest")
-                self.assertGreater(len(waiting), 100)
+                self.assertGreater(len(waiting), 30)  # between them it needs a CPU
                 self.assertTrue(all(is_true([frame.name for frame in frames]) for frames in waiting))
 
     def test_children_and_other_programs(self):
