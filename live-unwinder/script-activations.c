@@ -160,6 +160,8 @@ static bool has_all_activations(const struct unwinding *unwinding, uint64_t fram
 
 	if (end == WIRE_stack_end_COMPLETE)
 		return true;
+	if (unwinding->is_unproved || unwinding->sample->flags & WIRE_sample_flags_MAPPINGS_LOST)
+		return false;
 	if (last < start || last > frames_from)
 		return false;
 	return frames_from - last < ACTIVATION_MIN ||
@@ -167,13 +169,24 @@ static bool has_all_activations(const struct unwinding *unwinding, uint64_t fram
 		frames_from - start < unwinding->sample->stack.size);
 }
 
-/* Removes the innermost segment. */
-static void remove_first(struct script_stack *stack)
+/*
+ * Removes the innermost frame of the script while C still prepares it: C would seem to be called by
+ * it. If it is the only one of its segment, that has no activation yet.
+ */
+static void remove_unstarted(struct script_stack *stack, const struct activations *activations)
 {
-	size_t n = stack->segments[0].n;
+	struct script_segment *first = &stack->segments[0];
 
-	stack->n -= n;
-	memmove(stack->places, stack->places + n, stack->n * sizeof(*stack->places));
+	if (!first->is_unstarted ||
+	    is_in_loop(activations->loop, &activations->unwinding->frames[0]) ||
+	    (first->n == 1 && activations->n + 1 != stack->n_segments))
+		return;
+	stack->n--;
+	memmove(stack->places, stack->places + 1, stack->n * sizeof(*stack->places));
+	first->anchor = first->others[1];
+	first->is_unstarted = false;
+	if (--first->n)
+		return;
 	stack->n_segments--;
 	memmove(stack->segments, stack->segments + 1, stack->n_segments * sizeof(*stack->segments));
 }
@@ -192,8 +205,7 @@ enum script_outcome script_activations_find(struct script_stack *stack,
 		return SCRIPT_CUT;
 	if (!list_activations(&activations))
 		return SCRIPT_UNPLACED;
-	if (activations.n + 1 == stack->n_segments && stack->segments[0].is_unstarted)
-		remove_first(stack);
+	remove_unstarted(stack, &activations);
 	if (activations.n < stack->n_segments || !stack->n_segments)
 		return SCRIPT_UNPLACED;
 	without = activations.n - stack->n_segments;

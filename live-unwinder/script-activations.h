@@ -11,9 +11,9 @@
 #include "live-unwinder/script/script-stack.h"
 
 /*
- * Fills in the C frame of each segment, innermost first; one that is not executed yet is removed
- * if it has none. SCRIPT_WHOLE; SCRIPT_CUT: the C frames are
- * not all there, so nobody knows which activation is the outermost; SCRIPT_UNPLACED.
+ * Fills in the C frame of each segment, innermost first. A frame that C only prepares is removed.
+ * SCRIPT_WHOLE; SCRIPT_CUT: the C frames are not all there, so nobody knows which activation is the
+ * outermost; SCRIPT_UNPLACED.
  */
 enum script_outcome script_activations_find(struct script_stack *stack,
 					    const struct script_loop *loop,

@@ -223,6 +223,39 @@ static void test_the_innermost_activation_may_hold_a_neighbour(void **state)
 	assert_int_equal(merge(), SCRIPT_UNPLACED);
 }
 
+/* What C calls has FINISH some instructions after its frame is there: C is not called by it. */
+static void test_frames_of_c_within_a_segment(void **state)
+{
+	test_walk_begin(WINDOW);
+	add_frame(1, METHOD, 0, 0);
+	add_frame(0, C_FUNCTION, 0, 0);
+	add_frame(2, METHOD | FINISH, 7, 0);
+	add_frame(0, DUMMY | FINISH | OF_C, 0, 0);
+	check_refused(SCRIPT_TORN);
+}
+
+/* C prepares a frame, of a segment that is executed. */
+static void test_what_is_prepared_has_no_frame_yet(void **state)
+{
+	test_walk_begin(WINDOW);
+	add_frame(3, METHOD, 0, 0);
+	add_frame(1, METHOD | FINISH, 5, 0);
+	add_frame(2, METHOD | FINISH, 7, 0);
+	add_frame(0, DUMMY | FINISH | OF_C, 0, 0);
+	test_c_put(1, 4, address_of(1));
+	test_c_put(3, 4, address_of(2));
+	read_walk();
+	assert_int_equal(merge(), SCRIPT_WHOLE);
+	assert_int_equal(test_c.unwinding.n_frames, TEST_FRAMES + 2);
+	/* In the loop it is what is executed next. */
+	test_c_begin(PROCESS, 1 << 0 | 1 << 3);
+	test_c_put(0, 4, address_of(0));
+	test_c_put(3, 4, address_of(2));
+	read_walk();
+	assert_int_equal(merge(), SCRIPT_WHOLE);
+	assert_int_equal(test_c.unwinding.n_frames, TEST_FRAMES + 3);
+}
+
 /* C has made a frame, but does not execute it yet. */
 static void test_what_is_not_begun_has_no_activation(void **state)
 {
@@ -285,6 +318,14 @@ static void test_stacks_that_end_at_their_frames(void **state)
 		assert_int_equal(read_walk(), SCRIPT_WHOLE);
 		assert_int_equal(merge(), cases[i].outcome);
 	}
+	test_walk_begin(WINDOW);
+	add_frame(1, METHOD | FINISH, 5, 0);
+	add_frame(2, METHOD | FINISH, 7, 0);
+	add_frame(0, DUMMY | FINISH | OF_C, 0, cases[1].sp);
+	read_walk();
+	test_c.unwinding.end = WIRE_stack_end_UNPROVED;
+	test_c.unwinding.is_unproved = true; /* a frame pointer led there */
+	assert_int_equal(merge(), SCRIPT_CUT);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -297,6 +338,8 @@ int main(void)
 		TEST(test_frames_that_cannot_be),
 		TEST(test_activations_hold_their_frames),
 		TEST(test_the_innermost_activation_may_hold_a_neighbour),
+		TEST(test_frames_of_c_within_a_segment),
+		TEST(test_what_is_prepared_has_no_frame_yet),
 		TEST(test_what_is_not_begun_has_no_activation),
 		TEST(test_what_is_begun_has_one),
 		TEST(test_stacks_that_end_at_their_frames),

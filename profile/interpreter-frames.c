@@ -116,10 +116,11 @@ static bool is_of_libc(const struct hiding *hiding, size_t i)
 	return false;
 }
 
-/* What the C library calls first is main(), also if it has no symbol. */
+/* What the C library calls first in the main thread is main(), also if it has no symbol. */
 static bool is_main_without_name(const struct hiding *hiding, size_t i)
 {
-	return i && *text_of(hiding, i) == '[' && is_of_libc(hiding, i - 1);
+	return i && *text_of(hiding, i) == '[' && is_of_libc(hiding, i - 1) &&
+	       !strcmp(text_of(hiding, 0), starts[0]);
 }
 
 static bool starts_a_program(const struct hiding *hiding, size_t i)

@@ -79,7 +79,6 @@ static void note_frame(struct ruby_walk *walk, uint64_t address, bool is_begun)
 		segment->is_unstarted = !is_begun;
 	} else if (segment->n == 1) {
 		segment->others[1] = address;
-		segment->is_unstarted = false;
 	}
 	segment->n++;
 }
@@ -128,8 +127,10 @@ static enum script_outcome take_frame(struct ruby_walk *walk, size_t i)
 	case RESCUE:
 		return flags & OF_C ? SCRIPT_TORN : take_script(walk, &element, window, flags);
 	case C_FUNCTION:
-	case C_BLOCK: /* they are C functions of the stack */
-	case DUMMY:   /* they execute nothing */
+	case C_BLOCK:
+		/* They are C functions of the stack. What C calls has FINISH, but at first not yet. */
+		return walk->segment.n ? SCRIPT_TORN : SCRIPT_WHOLE;
+	case DUMMY: /* they execute nothing */
 		return SCRIPT_WHOLE;
 	default:
 		return SCRIPT_TORN;

@@ -25,7 +25,7 @@ struct script_segment {
 	/* What the innermost activation may hold instead, as a frame begins or ends; 0: nothing. */
 	uint64_t others[2];
 	uint32_t n;	   /* frames */
-	bool is_unstarted; /* nothing of it has been executed, so it may have no activation yet */
+	bool is_unstarted; /* nothing of its innermost frame has been executed */
 	bool is_generator; /* its activation is called by what resumes generators, or is not */
 	/* Of frame pointers: what the frame executes, and whether that is code of a compiler. */
 	bool is_compiled;

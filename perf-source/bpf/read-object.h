@@ -438,8 +438,10 @@ static __always_inline uint64_t walk_read_outside(const struct walk_text *text, 
 	enum walk_text_place place;
 	uint64_t length;
 
-	if (!text->kinds || skip > WALK_HEAD_MAX || n < WALK_FIELDS_MAX * 8 || size < skip)
+	if (!text->kinds || skip > WALK_HEAD_MAX || size < skip)
 		return n;
+	if (n < WALK_FIELDS_MAX * 8) /* not all of its head was in memory */
+		return 0;
 	place = walk_text_place(text, head[0]);
 	if (place == WALK_TEXT_INSIDE)
 		length_at = text->inside_length;

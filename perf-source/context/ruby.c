@@ -52,8 +52,8 @@ enum {
 	POSITIONS_MIN = 128,
 	POSITIONS_BLOCK = 80,
 	POSITIONS_OF_BLOCK = 512,
-	POSITIONS_READ = 4096,
-	PARTS = 64, /* in which sizes are counted */
+	POSITIONS_READ = 3032, /* with all the rest, what one record can have */
+	PARTS = 64,	       /* in which sizes are counted */
 };
 
 /* Bytes in structures. */
@@ -126,8 +126,8 @@ static struct walk_object instructions(const struct ruby_layout *layout)
 	struct walk_object object = {
 		.pointer_mask = UINT64_MAX,
 		.words = word(BODY_COUNT) | word(BODY_CODE) | word(BODY_PATH) | word(BODY_LABEL) |
-			 word(BODY_LINE) | word(BODY_LINE + WORD) | word(layout->entries) |
-			 word(layout->positions),
+			 word(BODY_LINE) | word(BODY_LINE + WORD) | word(BODY_LINE + 2 * WORD) |
+			 word(layout->entries) | word(layout->positions),
 		.pointer = FRAME_ISEQ,
 		.load = ISEQ_BODY,
 		.size = body_size(layout),

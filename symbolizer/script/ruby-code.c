@@ -59,6 +59,8 @@ static void decode_text(const struct ruby_fields *fields, const struct wire_blob
 		length = flags >> fields->text_short & SHORT_MASK;
 		at = SHORT_TEXT;
 	}
+	if (piece->size < at)
+		return;
 	length = length < piece->size - at ? length : piece->size - at;
 	length = length < SCRIPT_TEXT_MAX - 1 ? length : SCRIPT_TEXT_MAX - 1;
 	memcpy(ret, bytes + at, strnlen(bytes + at, length));
@@ -112,7 +114,7 @@ static int make_lines(const struct wire_blob *entries, const struct wire_blob *t
 		      uint32_t n_words, size_t n_entries, struct ruby_code *ret)
 {
 	size_t n = entries->size / ENTRY < n_entries ? entries->size / ENTRY : n_entries;
-	struct ruby_line *lines = calloc(n + 1, sizeof(*lines));
+	struct ruby_line *lines = calloc(n + 1, sizeof(*lines)); /* the last one is the end */
 
 	if (!lines)
 		return -ENOMEM;
@@ -121,10 +123,13 @@ static int make_lines(const struct wire_blob *entries, const struct wire_blob *t
 			memory_number((const char *)entries->data + i * ENTRY, sizeof(uint32_t));
 	n = n_entries == 1 ? n : find_positions(table, n_words, n, lines);
 	if (n < n_entries && n)
-		lines[n - 1].line = 0; /* it has no end */
+		lines[n - 1].line = 0; /* nobody knows where it ends */
+	lines[n] = (struct ruby_line){ .position = n_words };
+	if (n_entries)
+		ret->lines.first_line = 0;
 	ret->bytes = (uint8_t *)lines;
 	ret->lines.bytes = ret->bytes;
-	ret->lines.size = n * sizeof(*lines);
+	ret->lines.size = (n + 1) * sizeof(*lines);
 	return 0;
 }
 
@@ -177,7 +182,7 @@ uint32_t ruby_lines_find(const struct script_lines *lines, uint64_t place)
 	at = BINARY_SEARCH(i, 0, n, POSITION_OF(i) <= word);
 #undef POSITION_OF
 	if (!at)
-		return n ? 0 : lines->first_line;
+		return lines->first_line;
 	memcpy(&line, lines->bytes + (at - 1) * sizeof(line), sizeof(line));
 	return line.line;
 }

@@ -180,7 +180,8 @@ static void test_short_names_are_in_the_head(void **state)
 	fields.text = OBJECT;
 	fields.text_short = SHORT_AT;
 	begin(10, 0);
-	put_string(STRING | 4 << SHORT_AT, 0, "find....", LENGTH_AT, OBJECT - LENGTH_AT);
+	put_string(STRING | 4 << SHORT_AT, 0, "find....................", LENGTH_AT,
+		   OBJECT - LENGTH_AT);
 	put_string(STRING_ELSEWHERE, 27, "/srv/application/current.rb", OBJECT, 27);
 	put_nothing(3);
 	check_names("find", "/srv/application/current.rb");
@@ -243,6 +244,7 @@ static void test_lines_near_and_far(void **state)
 	check_line(&code, 565, 13);
 	check_line(&code, 566, 14);
 	check_line(&code, 599, 14);
+	check_line(&code, 600, 0); /* behind the code */
 	assert_int_equal(ruby_lines_find(&code.lines, 0), 7);
 	free(code.bytes);
 }
@@ -262,7 +264,12 @@ static void test_code_of_one_line_and_of_none(void **state)
 	begin(20, 0);
 	put_nothing(5);
 	code = decode();
-	assert_int_equal(ruby_lines_find(&code.lines, 4), 3); /* that of the function */
+	assert_int_equal(ruby_lines_find(&code.lines, 0), 3); /* that of the function */
+	free(code.bytes);
+	begin(20, 2); /* its table was not in memory */
+	put_nothing(5);
+	code = decode();
+	assert_int_equal(ruby_lines_find(&code.lines, 4), 0);
 	free(code.bytes);
 }
 
