@@ -8,6 +8,7 @@
 
 #include "common/base/cleanup.h"
 #include "common/base/growing-list.h"
+#include "common/elf/dynamic-symbol.h"
 #include "live-unwinder/v8/v8-functions.h"
 
 enum {
@@ -29,34 +30,6 @@ struct embedded {
 	uint64_t code, table; /* offsets in the file */
 	uint32_t code_size, table_size;
 };
-
-static bool find_function(const struct elf_image *elf, const char *name, uint64_t *ret)
-{
-	Elf_Scn *section = NULL;
-	GElf_Shdr header;
-	GElf_Sym symbol;
-
-	while ((section = elf_nextscn(elf->elf, section))) {
-		Elf_Data *data = gelf_getshdr(section, &header) && header.sh_type == SHT_DYNSYM &&
-						 header.sh_size <= V8_BUILTINS_SYMBOLS_MAX
-					 ? elf_getdata(section, NULL)
-					 : NULL;
-		size_t n = data && header.sh_entsize ? data->d_size / header.sh_entsize : 0;
-
-		for (size_t i = 0; i < n; i++) {
-			const char *text =
-				gelf_getsym(data, i, &symbol) && symbol.st_shndx != SHN_UNDEF
-					? elf_strptr(elf->elf, header.sh_link, symbol.st_name)
-					: NULL;
-
-			if (text && !strcmp(text, name)) {
-				*ret = symbol.st_value;
-				return true;
-			}
-		}
-	}
-	return false;
-}
 
 static bool read_at(const struct elf_image *elf, uint64_t address, void *ret, size_t size)
 {
@@ -158,8 +131,12 @@ static bool follow(struct getter *getter)
 
 static bool read_getter(const struct elf_image *elf, const char *name, struct getter *ret)
 {
-	return find_function(elf, name, &ret->address) &&
-	       read_at(elf, ret->address, ret->code, sizeof(ret->code)) && follow(ret);
+	GElf_Sym function;
+
+	if (!dynamic_symbol_find(elf->elf, name, &function))
+		return false;
+	ret->address = function.st_value;
+	return read_at(elf, ret->address, ret->code, sizeof(ret->code)) && follow(ret);
 }
 
 /* The file offset of what a function returns the address of. */

@@ -2,39 +2,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/elf/dynamic-symbol.h"
 #include "perf-source/context/loaded-image.h"
 
 enum { CODE_READ_MAX = 256 /* bytes of a function that are looked at */ };
 
-static bool find_in_table(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, const char *name,
-			  GElf_Sym *ret)
-{
-	Elf_Data *data = elf_getdata(section, NULL);
-	size_t n = data && header->sh_entsize ? data->d_size / header->sh_entsize : 0;
-
-	for (size_t i = 0; i < n && i < INT32_MAX; i++) {
-		const char *text;
-
-		if (!gelf_getsym(data, i, ret) || ret->st_shndx == SHN_UNDEF)
-			continue;
-		text = elf_strptr(elf, header->sh_link, ret->st_name);
-		if (text && !strcmp(text, name))
-			return true;
-	}
-	return false;
-}
-
 bool loaded_image_find_symbol(const struct loaded_image *image, const char *name, GElf_Sym *ret)
 {
-	Elf *elf = image->elf->elf;
-	Elf_Scn *section = NULL;
-	GElf_Shdr header;
-
-	while ((section = elf_nextscn(elf, section)))
-		if (gelf_getshdr(section, &header) && header.sh_type == SHT_DYNSYM &&
-		    find_in_table(elf, section, &header, name, ret))
-			return true;
-	return false;
+	return dynamic_symbol_find(image->elf->elf, name, ret);
 }
 
 bool loaded_image_read(const struct loaded_image *image, uint64_t address, void *ret, size_t size)
