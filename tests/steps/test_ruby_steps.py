@@ -29,20 +29,24 @@ class RubySteps(pipeline.RecordingTest):
     def test_every_instruction_has_a_true_chain_or_none(self):
         if not ruby.interpreters():
             self.skipTest("no Ruby could be fetched")
-        for interpreter in ruby.interpreters():
-            for way, name in WAYS.items():
+        for way, name in WAYS.items():
+            seen = set()
+            for interpreter in ruby.interpreters():
                 with self.subTest(interpreter, way=way):
-                    self.check(interpreter, way, name)
+                    seen |= self.check(interpreter, way)
+            # A collection of garbage, or what the other thread does, may take all the steps of one of them.
+            self.assertLessEqual({name} | FUNCTIONS, seen)
 
-    def check(self, interpreter, way, name):
+    def check(self, interpreter, way):
+        """The names of functions."""
         stacks = self.step(interpreter, way).stacks
         chains = [[ruby.plain(frame.name) for frame in frames if frame.is_script] for frames in stacks]
         outcomes = self.stats("live-unwinder")["script-frames"]
         self.assertEqual(len(stacks), STEPS)
         self.assertGreater(outcomes["whole"], WHOLE_MIN * (STEPS - outcomes.get("no-frames", 0)), outcomes)  # another thread has none
-        self.assertLessEqual({name} | FUNCTIONS, {each for chain in chains for each in chain})
         for chain in chains:
             self.assertTrue(not chain or (chain[-1] == "<main>" and is_true(chain)), chain)
+        return {each for chain in chains for each in chain}
 
 
 if __name__ == "__main__":
