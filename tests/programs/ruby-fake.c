@@ -145,7 +145,7 @@ __attribute__((noinline)) static void make(const char *how)
 {
 	for (size_t i = 0; i < USED; i++) {
 		kinds[i] = METHOD;
-		frames[i] = (struct frame){ .pc = code + i, .iseq = &iseq, .ep = &kinds[i] };
+		frames[i] = (struct frame){ .pc = code + 1 + i, .iseq = &iseq, .ep = &kinds[i] };
 	}
 	kinds[USED - 2] = METHOD | FINISH;
 	kinds[USED - 1] = OUTERMOST;
