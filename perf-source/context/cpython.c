@@ -223,24 +223,19 @@ static void describe(const struct cpython_layout *layout, uint64_t type, struct 
 }
 
 /* Likewise, if frames are objects: each is found in an activation of the loop. */
-static void describe_objects(const struct cpython_layout *layout, uint64_t type, uint64_t bias,
-			     const struct interpreter_loop *loop, struct runtime *ret)
+static void describe_objects(const struct cpython_layout *layout, uint64_t type,
+			     struct runtime *ret)
 {
-	bool is_split = loop->parts[1].to;
-
 	snprintf(ret->layout, sizeof(ret->layout),
 		 "frame.code=%d frame.previous=%d frame.index=%d frame.unit=%d frame.state=%d "
 		 "frame.executing=%d code.filename=%d code.qualname=%d code.linetable=%d "
 		 "code.lines=%d code.firstline=%d code.size=%d code.type=%" PRIu64
-		 " text=%d bytes=%d loop.from=%" PRIu64 " loop.to=%" PRIu64
-		 " loop.other.from=%" PRIu64 " loop.other.to=%" PRIu64,
+		 " text=%d bytes=%d",
 		 layout->frame_code, layout->frame_previous, layout->frame_index,
 		 layout->frame_unit, layout->frame_state, layout->frame_executing,
 		 layout->code_filename, layout->code_qualname, layout->code_linetable,
 		 layout->lines, layout->code_firstline, whole_words(layout->code_bytes), type,
-		 layout->text, layout->object + SIZED_HEAD, bias + loop->parts[0].from,
-		 bias + loop->parts[0].to, is_split ? bias + loop->parts[1].from : 0,
-		 is_split ? bias + loop->parts[1].to : 0);
+		 layout->text, layout->object + SIZED_HEAD);
 }
 
 /* The layout of a version as this process has it. */
@@ -284,7 +279,8 @@ static enum runtime_state find_objects(const struct loaded_image *image,
 	    !has_size(image, layout, code, layout->code_object) ||
 	    !interpreter_loop_find(image, "_PyEval_EvalFrameDefault", &loop))
 		return RUNTIME_OTHER_BUILD;
-	describe_objects(layout, image->bias + code->st_value, image->bias, &loop, ret);
+	describe_objects(layout, image->bias + code->st_value, ret);
+	interpreter_loop_describe(&loop, image->bias, ret->layout, sizeof(ret->layout));
 	return RUNTIME_KNOWN;
 }
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,8 +17,7 @@ enum {
 	TWO_BYTES = 0x0f,
 	JCC = 0x80,
 	JCC_MASK = 0xf0,
-	/* FF /4: a jump to where the operand leads, in memory unless all bits of its form are set.
-	 */
+	/* FF /4: a jump to where memory leads, unless all bits of the operand's form are set. */
 	REX_B = 0x41,
 	JMP_INDIRECT = 0xff,
 	MODRM_CODE = 0x38,
@@ -174,4 +175,18 @@ bool interpreter_loop_find_threaded(const struct loaded_image *image, struct int
 		return false;
 	look_at_jumps(image, &cfi, ret);
 	return true;
+}
+
+void interpreter_loop_describe(const struct interpreter_loop *loop, uint64_t bias, char *text,
+			       size_t size)
+{
+	bool is_split = loop->parts[1].to;
+	size_t used = strlen(text);
+
+	snprintf(text + used, size - used,
+		 " loop.from=%" PRIu64 " loop.to=%" PRIu64 " loop.other.from=%" PRIu64
+		 " loop.other.to=%" PRIu64,
+		 bias + loop->parts[0].from, bias + loop->parts[0].to,
+		 is_split ? bias + loop->parts[1].from : 0,
+		 is_split ? bias + loop->parts[1].to : 0);
 }

@@ -25,3 +25,8 @@ bool interpreter_loop_find(const struct loaded_image *image, const char *functio
  * threaded code: each instruction of the script is an address). False: none has many.
  */
 bool interpreter_loop_find_threaded(const struct loaded_image *image, struct interpreter_loop *ret);
+
+/* Appends where the loop is, as loaded, to the text of a runtime's layout, of up to `size` bytes.
+ */
+void interpreter_loop_describe(const struct interpreter_loop *loop, uint64_t bias, char *text,
+			       size_t size);

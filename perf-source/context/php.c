@@ -164,24 +164,18 @@ static struct walk_program make_walk(const struct php_layout *layout, uint64_t g
 	return walk;
 }
 
-static void describe(const struct php_layout *layout, uint64_t bias,
-		     const struct interpreter_loop *loop, const GElf_Sym *resume,
+static void describe(const struct php_layout *layout, uint64_t bias, const GElf_Sym *resume,
 		     struct runtime *ret)
 {
-	bool is_split = loop->parts[1].to;
 	uint64_t resume_from = bias + resume->st_value;
 
-	snprintf(
-		ret->layout, sizeof(ret->layout),
-		"frame.function=%d frame.previous=%d frame.info=%d frame.line=%d "
-		"function.size=%d function.line=%d function.name=%d function.class=%d text=%d text.length=%d loop.from=%" PRIu64
-		" loop.to=%" PRIu64 " loop.other.from=%" PRIu64 " loop.other.to=%" PRIu64
-		" resume.from=%" PRIu64 " resume.to=%" PRIu64,
-		CALL_FUNCTION, CALL_PREVIOUS, CALL_INFO, CALL_WINDOW, function_size(layout),
-		layout->line, FUNCTION_NAME, FUNCTION_SCOPE, STRING_TEXT, STRING_LENGTH * WORD,
-		bias + loop->parts[0].from, bias + loop->parts[0].to,
-		is_split ? bias + loop->parts[1].from : 0, is_split ? bias + loop->parts[1].to : 0,
-		resume_from, resume_from + resume->st_size);
+	snprintf(ret->layout, sizeof(ret->layout),
+		 "frame.function=%d frame.previous=%d frame.info=%d frame.line=%d "
+		 "function.size=%d function.line=%d function.name=%d function.class=%d text=%d "
+		 "text.length=%d resume.from=%" PRIu64 " resume.to=%" PRIu64,
+		 CALL_FUNCTION, CALL_PREVIOUS, CALL_INFO, CALL_WINDOW, function_size(layout),
+		 layout->line, FUNCTION_NAME, FUNCTION_SCOPE, STRING_TEXT, STRING_LENGTH * WORD,
+		 resume_from, resume_from + resume->st_size);
 }
 
 enum runtime_state php_find(const struct loaded_image *image, struct runtime *ret)
@@ -204,6 +198,7 @@ enum runtime_state php_find(const struct loaded_image *image, struct runtime *re
 	    !has_registers(image) || !interpreter_loop_find(image, "execute_ex", &loop))
 		return RUNTIME_OTHER_BUILD;
 	ret->walk = make_walk(layout, image->bias + globals.st_value);
-	describe(layout, image->bias, &loop, &resume, ret);
+	describe(layout, image->bias, &resume, ret);
+	interpreter_loop_describe(&loop, image->bias, ret->layout, sizeof(ret->layout));
 	return RUNTIME_KNOWN;
 }

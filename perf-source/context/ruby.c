@@ -4,7 +4,6 @@
  * execution context leads to, which is a variable of the thread. Each frame has a word with what it
  * is; C functions have frames, too. The loop (vm_exec_core) is not exported.
  */
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -35,10 +34,8 @@ enum {
 	BODY_PATH = 64,
 	BODY_LABEL = 80,
 	BODY_LINE = 88,
-	/* struct RString, and RArray with its elements: flags, class, length or the first element.
-	 */
-	KINDS = 0x201f, /* of flags: the type, and that the text is elsewhere, or elements are not
-			 */
+	/* struct RString, and RArray: flags, class, length or the first element. */
+	KINDS = 0x201f, /* of flags: the type; a text is elsewhere, or elements are here */
 	STRING = 0x0005,
 	STRING_ELSEWHERE = 0x2005,
 	ARRAY = 0x2007,
@@ -173,22 +170,15 @@ static struct walk_program make_walk(const struct ruby_layout *layout, struct wa
 	};
 }
 
-static void describe(const struct ruby_layout *layout, uint64_t bias,
-		     const struct interpreter_loop *loop, struct runtime *ret)
+static void describe(const struct ruby_layout *layout, struct runtime *ret)
 {
-	bool is_split = loop->parts[1].to;
-
-	snprintf(
-		ret->layout, sizeof(ret->layout),
-		"frame.pc=%d frame.sp=%d frame.iseq=%d frame.flags=%d body.size=%d body.count=%d body.code=%d "
-		"body.line=%d body.entries=%d line.shift=%d text=%d text.length=%d "
-		"text.short=%d loop.from=%" PRIu64 " loop.to=%" PRIu64 " loop.other.from=%" PRIu64
-		" loop.other.to=%" PRIu64,
-		FRAME_PC, FRAME_SP, FRAME_ISEQ, layout->frame, body_size(layout), BODY_COUNT,
-		BODY_CODE, BODY_LINE, layout->n_entries, layout->line_shift, layout->text,
-		STRING_LENGTH * WORD, layout->short_length ? layout->short_length : -1,
-		bias + loop->parts[0].from, bias + loop->parts[0].to,
-		is_split ? bias + loop->parts[1].from : 0, is_split ? bias + loop->parts[1].to : 0);
+	snprintf(ret->layout, sizeof(ret->layout),
+		 "frame.pc=%d frame.sp=%d frame.iseq=%d frame.flags=%d body.size=%d body.count=%d "
+		 "body.code=%d body.line=%d body.entries=%d line.shift=%d text=%d text.length=%d "
+		 "text.short=%d",
+		 FRAME_PC, FRAME_SP, FRAME_ISEQ, layout->frame, body_size(layout), BODY_COUNT,
+		 BODY_CODE, BODY_LINE, layout->n_entries, layout->line_shift, layout->text,
+		 STRING_LENGTH * WORD, layout->short_length ? layout->short_length : -1);
 }
 
 enum runtime_state ruby_find(const struct loaded_image *image, struct runtime *ret)
@@ -208,6 +198,7 @@ enum runtime_state ruby_find(const struct loaded_image *image, struct runtime *r
 	    !interpreter_loop_find_threaded(image, &loop))
 		return RUNTIME_OTHER_BUILD;
 	ret->walk = make_walk(layout, root);
-	describe(layout, image->bias, &loop, ret);
+	describe(layout, ret);
+	interpreter_loop_describe(&loop, image->bias, ret->layout, sizeof(ret->layout));
 	return RUNTIME_KNOWN;
 }

@@ -3,9 +3,7 @@
 
 #include "perf-source/context/thread-variable.h"
 
-enum {
-	CODE_READ = 64, /* bytes of a function that are looked at */
-};
+enum { CODE_READ = 64 /* bytes of a function that are looked at */ };
 
 static const uint8_t by_offset[] = { 0x64, 0x48, 0x8b, 0x04, 0x25 }; /* mov %fs:OFFSET,%rax */
 static const uint8_t from_got[] = { 0x48, 0x8b, 0x05 };		     /* mov DISTANCE(%rip),%rax */
