@@ -135,11 +135,18 @@ static void test_marks_and_bits_are_in_the_window(void **state)
 
 	IS_REFUSED(program.lists[0].mark = 65);
 	IS_REFUSED(program.lists[0].marked_next = 65);
-	IS_REFUSED(program.object.kind_at = 73);
+	IS_REFUSED(program.object.kind_at = 65);
 	program = program_with_code();
 	program.lists[0].marks[0] = program.object.kind_mask = 0;
-	program.lists[0].marked_next = program.object.kind_at = 73;
+	program.lists[0].marked_next = program.object.kind_at = 65;
 	assert_true(walk_program_is_valid(&program));
+	program = valid_program();
+	program.word = (struct walk_word){ .n_loads = 1 };
+	program.object.kind_mask = 1;
+	program.object.kind_at = 72; /* the word */
+	assert_true(walk_program_is_valid(&program));
+	program.object.kind_at = 73;
+	assert_false(walk_program_is_valid(&program));
 }
 
 static void test_code_beyond_a_limit_is_not(void **state)

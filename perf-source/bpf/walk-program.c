@@ -50,8 +50,11 @@ static bool is_text_valid(const struct walk_object *object, size_t i)
 		(text->of || has_pointer(text->pointer, object->size)));
 }
 
-/* Whether an object and all that it leads to can be read, if there is one. */
-static bool is_object_valid(const struct walk_object *object, uint16_t window)
+/*
+ * Whether an object and all that it leads to can be read, if there is one. Which elements have one
+ * is within `kinds` bytes: a window, with the word behind.
+ */
+static bool is_object_valid(const struct walk_object *object, uint16_t window, uint16_t kinds)
 {
 	if (!object->size)
 		return true;
@@ -66,7 +69,7 @@ static bool is_object_valid(const struct walk_object *object, uint16_t window)
 		return false;
 	return object->size <= WALK_OBJECT_MAX && object->size % 8 == 0 &&
 	       has_pointer(object->pointer, window) &&
-	       (!object->kind_mask || has_pointer(object->kind_at, window + WALK_WORD_SIZE));
+	       (!object->kind_mask || has_pointer(object->kind_at, kinds));
 }
 
 /* Whether what is read of the object of code is in it. */
@@ -82,17 +85,20 @@ static bool is_code_valid(const struct walk_code *code, uint16_t window)
 {
 	return !code->steps ||
 	       (code->steps <= WALK_STEPS_MAX && code->step && is_described(code) &&
-		has_pointer(code->instruction, window) && is_object_valid(&code->object, window) &&
+		has_pointer(code->instruction, window) &&
+		is_object_valid(&code->object, window, window) &&
 		code->members_of <= WALK_TEXTS_MAX && code->count_of <= WALK_TEXTS_MAX);
 }
 
 bool walk_program_is_valid(const struct walk_program *program)
 {
-	uint16_t window = program->lists[0].window;
+	uint16_t window = program->lists[0].window,
+		 with_word = window + (program->word.n_loads ? WALK_WORD_SIZE : 0);
 
 	for (size_t i = 0; i < WALK_LISTS_MAX; i++)
 		if (!is_list_valid(&program->lists[i]))
 			return false;
 	return window && is_word_valid(&program->word, window) &&
-	       is_object_valid(&program->object, window) && is_code_valid(&program->code, window);
+	       is_object_valid(&program->object, window, with_word) &&
+	       is_code_valid(&program->code, window);
 }
