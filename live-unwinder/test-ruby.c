@@ -256,11 +256,11 @@ static void test_what_is_prepared_has_no_frame_yet(void **state)
 	assert_int_equal(test_c.unwinding.n_frames, TEST_FRAMES + 3);
 }
 
-/* C has made a frame, but does not execute it yet. */
-static void test_what_is_not_begun_has_no_activation(void **state)
+/* Reads a walk in which C has made a frame of a block, of which so many words are executed. */
+static void read_block_of_c(uint64_t n_words)
 {
 	test_walk_begin(WINDOW);
-	add_frame(3, BLOCK | FINISH, 0, 0);
+	add_frame(3, BLOCK | FINISH, n_words, 0);
 	add_frame(0, C_FUNCTION, 0, 0);
 	add_frame(1, METHOD | FINISH, 5, 0);
 	add_frame(2, METHOD | FINISH, 7, 0);
@@ -268,6 +268,12 @@ static void test_what_is_not_begun_has_no_activation(void **state)
 	test_c_put(1, 4, address_of(2));
 	test_c_put(3, 4, address_of(3));
 	read_walk();
+}
+
+/* C has made a frame, but does not execute it yet. */
+static void test_what_is_not_begun_has_no_activation(void **state)
+{
+	read_block_of_c(0);
 	assert_int_equal(stack.n_segments, 3);
 	assert_int_equal(merge(), SCRIPT_WHOLE);
 	assert_int_equal(test_c.unwinding.n_frames, TEST_FRAMES + 2);
@@ -277,15 +283,7 @@ static void test_what_is_not_begun_has_no_activation(void **state)
 /* An exception leaves what is: its frames are still there, and would be missing. */
 static void test_what_is_begun_has_one(void **state)
 {
-	test_walk_begin(WINDOW);
-	add_frame(3, BLOCK | FINISH, 4, 0);
-	add_frame(0, C_FUNCTION, 0, 0);
-	add_frame(1, METHOD | FINISH, 5, 0);
-	add_frame(2, METHOD | FINISH, 7, 0);
-	add_frame(0, DUMMY | FINISH | OF_C, 0, 0);
-	test_c_put(1, 4, address_of(2));
-	test_c_put(3, 4, address_of(3));
-	read_walk();
+	read_block_of_c(4);
 	assert_int_equal(merge(), SCRIPT_UNPLACED);
 	assert_int_equal(test_c.unwinding.n_frames, TEST_FRAMES);
 }
