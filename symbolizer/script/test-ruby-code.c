@@ -163,7 +163,7 @@ static void test_names_and_files(void **state)
 	/* An array of the path and the real path. */
 	begin(10, 0);
 	put_text("App#find");
-	put_string(ARRAY, 1, "", HEAD, 8);
+	put_string(ARRAY, 1, "\0\0\0\0\0\0\0", HEAD, 8);
 	put_text("app.rb");
 	put_nothing(2);
 	check_names("App#find", "app.rb");
