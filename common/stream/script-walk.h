@@ -7,6 +7,8 @@
 
 #include <stdint.h>
 
+enum { WALK_CHUNK_SIZE = 4096 /* bytes of what belongs to made code, in a record of its own */ };
+
 struct walk_list_head {
 	uint16_t list, window, n; /* its number, bytes of each window, elements */
 	uint16_t end;		  /* enum wire_walk_end */
@@ -15,4 +17,35 @@ struct walk_list_head {
 struct walk_element {
 	uint64_t address;
 	uint64_t identity; /* of its object; 0: it has none, or it could not be read */
+};
+
+/* Where the frame of made code is. */
+enum walk_where {
+	WALK_WHERE_UNKNOWN,
+	WALK_WHERE_CALL, /* all of it is there, and a call returns to it: it is not the innermost */
+	WALK_WHERE_FRAME,	 /* all of it is there */
+	WALK_WHERE_UNSAVED,	 /* but its caller's frame pointer is in the register */
+	WALK_WHERE_AT_SP,	 /* there is none: the return address is on top of the stack, */
+	WALK_WHERE_BEHIND_SAVED, /* or behind the saved frame pointer */
+};
+
+/*
+ * The window of a frame of made code, whose address is its stack pointer. Behind it are three
+ * words: what it executes, and the address and the identity of the object of its code.
+ */
+struct walk_call {
+	uint64_t fp;
+	uint64_t next_pc, next_sp, next_fp; /* of what has called it */
+	/* Of the interpreter: the method, and where in it. Of the innermost: the bytes of code in
+	 * front of the instruction, and from there on. */
+	uint64_t what[2];
+	uint32_t kind;	/* enum walk_call_kind */
+	uint32_t where; /* enum walk_where */
+};
+
+enum walk_call_kind {
+	WALK_CALL_OTHER,
+	WALK_CALL_INTERPRETED,
+	WALK_CALL_ENTRY,
+	WALK_CALL_COMPILED,
 };

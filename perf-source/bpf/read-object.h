@@ -80,7 +80,8 @@ struct walk_codes {
 
 /* What changes from element to element. In a map, as the verifier follows values on the stack. */
 struct walk_state {
-	uint64_t address;	   /* of the next element, */
+	uint64_t frame;		   /* frame pointer of the next element, if it is a frame, */
+	uint64_t address;	   /* and its address, */
 	uint64_t instruction;	   /* and what it executes; 0: not known */
 	uint64_t other;		   /* what the first one may execute instead; 0: nothing */
 	uint64_t object, identity; /* of the element before, */
@@ -120,9 +121,17 @@ struct walk_search {
 	uint64_t n_left; /* and objects that were not emitted before its members */
 };
 
-/* Of user space: the thread pointer, the frame pointer, and what is executed; and its PID. */
+/* What is read of an object of made code (struct walk_frames). */
+struct walk_made {
+	uint64_t object, identity;
+	uint64_t from, to; /* of what is read next */
+	uint64_t n;	   /* callees that were read */
+};
+
+/* Of user space: the thread pointer, the frame pointer, what is executed, and where an interpreter
+ * is (r13 of HotSpot); and its PID. */
 struct walk_registers {
-	uint64_t thread, frame, instruction;
+	uint64_t thread, frame, instruction, place;
 	uint64_t pid;
 };
 
@@ -131,6 +140,8 @@ struct walk_work {
 	struct walk_state state;
 	struct walk_registers registers;
 	struct walk_search search;
+	struct walk_call call; /* the current frame */
+	struct walk_made made;
 	struct walk_memory memory, of_code;
 	uint64_t members[1 + WALK_MEMBERS_MAX]; /* their number, and identities */
 };
@@ -207,6 +218,16 @@ static __always_inline enum walk_text_place walk_text_place(const struct walk_te
 	return kind == text->outside ? WALK_TEXT_OUTSIDE : WALK_TEXT_NOWHERE;
 }
 
+/* The length of a text whose head has it in two bytes. */
+static __always_inline uint64_t walk_short_length(const struct walk_text *text,
+						  const uint64_t *head)
+{
+	uint64_t at = text->length_at - 1;
+
+	barrier_var(at);
+	return at <= WALK_HEAD_MAX - 2 ? *(const uint16_t *)((const char *)head + at) : 0;
+}
+
 /* How many bytes of text a head has behind it, or elsewhere. */
 static __always_inline uint64_t walk_text_size(const struct walk_text *text,
 					       const struct walk_memory *memory,
@@ -217,6 +238,8 @@ static __always_inline uint64_t walk_text_size(const struct walk_text *text,
 	if (text->kinds && place == WALK_TEXT_INSIDE)
 		at = text->inside_length;
 	length = memory->head[at % WALK_FIELDS_MAX];
+	if (text->length_at)
+		length = walk_short_length(text, memory->head);
 	if (text->unit)
 		unit = memory->head[text->unit % WALK_FIELDS_MAX] >> (text->unit_shift & 63) & 7;
 	if (place == WALK_TEXT_NOWHERE || (text->kinds && !at))
@@ -282,6 +305,20 @@ static __always_inline bool walk_is_of_kind(const struct walk_text *text,
 	return (first & text->kinds) == text->of_kind;
 }
 
+/* The word of a text that has an address, as many words further as another one says. */
+static __always_inline uint64_t walk_indexed(const struct walk_text *text,
+					     const struct walk_memory *memory, uint64_t base)
+{
+	uint64_t of = text->index_of, from;
+	uint16_t n;
+
+	barrier_var(of);
+	from = of > WALK_TEXTS_MAX ? 0 : memory->at[of];
+	if (!from || bpf_probe_read_user(&n, sizeof(n), (const void *)(from + text->index_at)))
+		return 0;
+	return walk_read_pointer(base + text->pointer + n * sizeof(uint64_t));
+}
+
 /*
  * The address of a text of the object in `memory`; 0: it has none. The head of text `near` has been
  * read, so what it leads to need not be read once more; 0: none.
@@ -303,6 +340,8 @@ __noinline uint64_t walk_text_address(const struct walk_text *text, uint64_t mas
 	base = of > WALK_TEXTS_MAX ? 0 : memory->at[of];
 	if (!base || !walk_is_of_kind(text, memory, base, near))
 		return 0;
+	if (text->index_of)
+		return walk_indexed(text, memory, base) & mask;
 	if (text->count_scale && near == of)
 		n = memory->head[text->count % WALK_FIELDS_MAX];
 	else if (text->count_scale &&
@@ -318,7 +357,7 @@ __noinline uint64_t walk_text_address(const struct walk_text *text, uint64_t mas
 /* Whether an object's identity has something of a text. */
 static __always_inline bool walk_text_counts(const struct walk_text *text)
 {
-	return text->size && (text->words || text->length || text->hash);
+	return text->size && (text->words || text->length || text->hash || text->length_at);
 }
 
 /* Mixes in what a pointer of an object leads to: words of its head, and the text behind it. */
@@ -338,12 +377,13 @@ __noinline uint64_t walk_mix_text(uint64_t hash, const struct walk_text *text,
 	for (uint32_t i = 0; i < WALK_HEAD_WORDS && text->words >> i; i++)
 		hash = walk_mix(hash, memory->head[i] & walk_mask(text->words >> i));
 	known = text->hash ? memory->head[text->hash % WALK_FIELDS_MAX] : 0;
-	if (!text->length || (known && known != UINT64_MAX))
+	if ((!text->length && !text->length_at) || (known && known != UINT64_MAX))
 		return walk_mix(hash, known);
 	place = walk_text_place(text, memory->head[0]);
 	size = walk_text_size(text, memory, place);
 	barrier_var(size);
-	if (place != WALK_TEXT_OUTSIDE && size <= WALK_NEAR_WORDS * 8 && skip + size <= n_read)
+	if (place != WALK_TEXT_OUTSIDE && skip % 8 == 0 && size <= WALK_NEAR_WORDS * 8 &&
+	    skip + size <= n_read)
 		return walk_mix_words(hash, memory->head + skip / 8, size);
 	address += skip;
 	if (place == WALK_TEXT_OUTSIDE)
@@ -352,6 +392,13 @@ __noinline uint64_t walk_mix_text(uint64_t hash, const struct walk_text *text,
 	if (size > most)
 		hash = walk_mix_bytes(hash, memory, address + size - end, end);
 	return hash;
+}
+
+static __always_inline bool walk_has_type(const struct walk_object *object, uint64_t word)
+{
+	if (object->type_mask)
+		word &= object->type_mask;
+	return word == object->type || (object->other_type && word == object->other_type);
 }
 
 /* The identity of an object by its own words and those of its texts; 0: it cannot be read. */
@@ -371,10 +418,10 @@ __noinline uint64_t walk_identity(const struct walk_object *object, struct walk_
 	memory->at[0] = address;
 	if (size > WALK_OBJECT_MAX || type_at > WALK_OBJECT_MAX - 8 ||
 	    bpf_probe_read_user(memory->bytes, size, (const void *)address) ||
-	    (object->type && *(const uint64_t *)(memory->bytes + type_at) != object->type))
+	    (object->type && !walk_has_type(object, *(const uint64_t *)(memory->bytes + type_at))))
 		return 0;
 	words = (const void *)memory->bytes;
-	for (uint32_t i = 0; i < WALK_OBJECT_MAX / 8 && object->words >> i; i++)
+	for (uint32_t i = 0; i < WALK_OBJECT_WORDS && object->words >> i; i++)
 		hash = walk_mix(hash, words[i] & walk_mask(object->words >> i));
 	for (uint32_t i = 0; i < WALK_TEXTS_MAX && object->texts[i].size; i++) {
 		const struct walk_text *text = &object->texts[i];

@@ -3,68 +3,7 @@
 #pragma once
 
 #include "perf-source/bpf/read-code.h"
-
-/*
- * Where the current thread has the value of a key; 0: the key is not in use, or it is not a thread
- * of glibc (tcbhead_t), as others have no such place.
- */
-static __always_inline uint64_t walk_find_key(const struct walk_root *root, uint64_t thread)
-{
-	uint32_t key = 0, flag = 1;
-
-	if (root->flag)
-		bpf_probe_read_user(&flag, sizeof(flag), (const void *)(root->start + root->flag));
-	if (flag != 1 || walk_read_pointer(thread) != thread ||
-	    walk_read_pointer(thread + WALK_TCB_SELF) != thread ||
-	    bpf_probe_read_user(&key, sizeof(key), (const void *)root->start) ||
-	    key >= WALK_KEYS_MAX)
-		return 0;
-	return thread + WALK_KEYS + key * WALK_KEY_SIZE + WALK_KEY_VALUE;
-}
-
-/* Where the current thread has a variable of a module; 0: it has none yet. */
-static __always_inline uint64_t walk_find_in_module(uint64_t index, uint64_t thread)
-{
-	uint64_t module = walk_read_pointer(index), block;
-
-	if (!module || module >= WALK_MODULES_MAX || walk_read_pointer(thread) != thread)
-		return 0;
-	block = walk_read_pointer(walk_read_pointer(thread + WALK_TCB_DTV) +
-				  module * WALK_DTV_ENTRY);
-	/* A block that is not allocated is at -1. */
-	return block >> WALK_USER_BITS ? 0 : block + walk_read_pointer(index + sizeof(index));
-}
-
-/* The address of the first element; 0: the thread has none. */
-__noinline uint64_t walk_find_root(const struct walk_root *root, uint64_t thread, uint64_t frame)
-{
-	uint64_t at = 0;
-
-	if (!root)
-		return 0;
-	at = root->base == WALK_BASE_ADDRESS ? root->start : 0;
-	if (root->base == WALK_BASE_FRAME)
-		at = frame;
-	if (root->base == WALK_BASE_THREAD)
-		at = thread + root->start;
-	if (root->base == WALK_BASE_THREAD_KEY)
-		at = walk_find_key(root, thread);
-	if (root->base == WALK_BASE_MODULE)
-		at = walk_find_in_module(root->start, thread);
-	for (uint32_t i = 0; i < WALK_LOADS_MAX && i < root->n_loads && at; i++) {
-		at = walk_read_pointer(at);
-		if (i == 0 && root->self >= 0 && at && walk_read_pointer(at + root->self) != thread)
-			return 0;
-		at = at ? at + root->loads[i] : 0;
-	}
-	return at;
-}
-
-static __always_inline long walk_stop(struct walk *walk, enum wire_walk_end end)
-{
-	walk->work->state.end = end;
-	return 1;
-}
+#include "perf-source/bpf/read-frames.h"
 
 /* Puts the word behind a window to which it leads; 0: it leads nowhere. */
 static __always_inline void walk_put_word(const struct walk_word *word, char *window, uint64_t size)
@@ -92,12 +31,6 @@ static __always_inline bool walk_is_last(const struct walk_word *word, const cha
 }
 
 enum { WALK_STACK = 8 << 20 /* bytes: what lies so near to the stack pointer is no code */ };
-
-/* Loops of the kernel call them: walk-callbacks.h. */
-struct walk_callbacks {
-	long (*element)(uint32_t i, void *walk);
-	long (*code)(uint32_t i, void *walk);
-};
 
 static __always_inline const struct walk_list *walk_current_list(const struct walk *walk)
 {
@@ -290,20 +223,6 @@ static __always_inline void walk_begin_list(struct walk *walk, const struct walk
 		walk_begin_frames(walk);
 }
 
-/* Writes the head of a list, which lies at `at`. */
-static __always_inline void walk_end_list(struct walk *walk, uint64_t at)
-{
-	barrier_var(at);
-	if (at > SAMPLE_PART_MAX - sizeof(struct walk_list_head))
-		return;
-	*(struct walk_list_head *)(walk->bytes + at) = (struct walk_list_head){
-		.list = walk->work->state.number,
-		.window = walk->work->state.window,
-		.n = walk->work->state.n,
-		.end = walk->work->state.end,
-	};
-}
-
 /*
  * Whether a walk program is of the current memory: between an exec's change of memory and its
  * tracepoint, it is still that of the program before.
@@ -343,6 +262,10 @@ static __always_inline void walk_run(struct walk *walk, const struct walk_callba
 
 	*state = (struct walk_state){ .room = room };
 	walk->work->memory.part.sp = sp;
+	if (walk->program->frames.heaps[0].to) {
+		walk_run_frames(walk, callbacks);
+		return;
+	}
 	for (uint32_t i = 0; i < WALK_LISTS_MAX; i++) {
 		barrier_var(i); /* Linux 6.1 refuses loops that end without a jump */
 		if (walk->program->lists[i % WALK_LISTS_MAX].window && !state->is_lost)

@@ -177,10 +177,10 @@ static __always_inline void emit_walk(void *ctx, struct task_struct *task)
 		return;
 	walk.bytes = emitted->bytes;
 	walk.work->registers = (struct walk_registers){
-		task->thread.fsbase,
-		registers->bp,
-		registers->ip,
-		pid,
+		.thread = task->thread.fsbase,
+		.frame = registers->bp,
+		.instruction = registers->ip,
+		.pid = pid,
 	};
 	emitted->part = (struct sample_part){
 		.sp = registers->sp,

@@ -45,6 +45,51 @@ static struct walk_program program_with_code(void)
 	return program;
 }
 
+/* Frames of made code. */
+static struct walk_program program_with_frames(void)
+{
+	struct walk_program program = valid_program();
+
+	program.lists[0].window = sizeof(struct walk_call);
+	program.code.object.size = WALK_OBJECT_MAX;
+	program.object.texts[0].length_at = 5;
+	program.object.texts[1] = (struct walk_text){ .size = 64, .of = 1, .index_of = 1 };
+	program.frames.heaps[0] = (struct walk_heap){ .from = 1, .to = 2, .shift = 7 };
+	program.frames.patterns[0].where = WALK_WHERE_BEHIND_SAVED;
+	program.frames.ranges[0][1].offset_size = 4;
+	return program;
+}
+
+static void test_frames_of_made_code(void **state)
+{
+	struct walk_program program = program_with_frames();
+
+	assert_true(walk_program_is_valid(&program));
+	program.frames.heaps[1].from = 1;
+	assert_false(walk_program_is_valid(&program));
+	program = program_with_frames();
+	program.frames.heaps[0].shift = 64;
+	assert_false(walk_program_is_valid(&program));
+	program = program_with_frames();
+	program.frames.patterns[WALK_PATTERNS_MAX - 1].where = WALK_WHERE_BEHIND_SAVED + 1;
+	assert_false(walk_program_is_valid(&program));
+	program = program_with_frames();
+	program.frames.ranges[0][1].offset_size = 3;
+	assert_false(walk_program_is_valid(&program));
+	program = program_with_frames();
+	program.lists[0].window += 8;
+	assert_false(walk_program_is_valid(&program));
+	program = program_with_frames();
+	program.code.object.size += 8;
+	assert_false(walk_program_is_valid(&program));
+	program = program_with_frames();
+	program.object.texts[1].index_of = 2;
+	assert_false(walk_program_is_valid(&program));
+	program = program_with_frames();
+	program.object.texts[0].length_at = WALK_HEAD_MAX;
+	assert_false(walk_program_is_valid(&program));
+}
+
 static void test_a_list_with_objects_is_valid(void **state)
 {
 	struct walk_program program = valid_program();
@@ -170,6 +215,7 @@ static void test_code_beyond_a_limit_is_not(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_frames_of_made_code),
 		cmocka_unit_test(test_a_list_with_objects_is_valid),
 		cmocka_unit_test(test_texts_of_texts_and_words_are_valid),
 		cmocka_unit_test(test_an_array_has_no_pointers_to_elements),

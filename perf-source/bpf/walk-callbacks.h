@@ -38,4 +38,36 @@ static long walk_element(uint32_t i, void *walk)
 	return walk_read_element(walk, &maps);
 }
 
-static const struct walk_callbacks walk_callbacks = { .element = walk_element, .code = walk_code };
+static long walk_frame(uint32_t i, void *walk)
+{
+	return walk_read_frame(walk);
+}
+
+static long walk_chunk(uint32_t i, void *walk)
+{
+	const struct walk_maps maps = walk_own_maps();
+
+	return walk_emit_chunk(walk, &maps);
+}
+
+static long walk_callee(uint32_t i, void *walk)
+{
+	const struct walk_maps maps = walk_own_maps();
+
+	return walk_read_callee(walk, &maps);
+}
+
+static long walk_made(uint32_t i, void *walk)
+{
+	const struct walk_maps maps = walk_own_maps();
+	const struct walk_callbacks callbacks = { .chunk = walk_chunk, .callee = walk_callee };
+
+	return walk_read_made(walk, &maps, &callbacks);
+}
+
+static const struct walk_callbacks walk_callbacks = {
+	.element = walk_element,
+	.code = walk_code,
+	.frame = walk_frame,
+	.made = walk_made,
+};

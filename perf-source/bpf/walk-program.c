@@ -46,6 +46,7 @@ static bool is_text_valid(const struct walk_object *object, size_t i)
 		text->unit < WALK_FIELDS_MAX && text->count < WALK_FIELDS_MAX &&
 		text->more <= WALK_MORE_MAX && text->of <= i &&
 		text->outside_at < WALK_FIELDS_MAX && text->inside_length < WALK_FIELDS_MAX &&
+		text->index_of <= i && text->length_at < WALK_HEAD_MAX &&
 		(!text->sized_by || text->sized_by + sizeof(uint32_t) <= object->size) &&
 		(text->of || has_pointer(text->pointer, object->size)));
 }
@@ -90,6 +91,46 @@ static bool is_code_valid(const struct walk_code *code, uint16_t window)
 		code->members_of <= WALK_TEXTS_MAX && code->count_of <= WALK_TEXTS_MAX);
 }
 
+static bool is_heap_valid(const struct walk_heap *heap)
+{
+	return heap->from <= heap->to && heap->shift < 64;
+}
+
+static bool is_site_valid(const struct walk_site *site)
+{
+	return !site->offset_size || site->offset_size == sizeof(uint16_t) ||
+	       site->offset_size == sizeof(uint32_t);
+}
+
+static bool are_ranges_valid(const struct walk_frames *frames)
+{
+	for (size_t i = 0; i < WALK_RANGES; i++)
+		if (!is_site_valid(&frames->ranges[i][0]) || !is_site_valid(&frames->ranges[i][1]))
+			return false;
+	return is_site_valid(&frames->callees[0]) && is_site_valid(&frames->callees[1]) &&
+	       is_site_valid(&frames->begin) && is_site_valid(&frames->begin_known) &&
+	       is_site_valid(&frames->rare);
+}
+
+/* Frames of made code, if there are some: their windows have a form of their own. */
+static bool are_frames_valid(const struct walk_program *program)
+{
+	const struct walk_frames *frames = &program->frames;
+
+	if (!frames->heaps[0].to)
+		return true;
+	for (size_t i = 0; i < WALK_HEAPS_MAX; i++)
+		if (!is_heap_valid(&frames->heaps[i]))
+			return false;
+	for (size_t i = 0; i < WALK_PATTERNS_MAX; i++)
+		if (frames->patterns[i].where > WALK_WHERE_BEHIND_SAVED)
+			return false;
+	return program->lists[0].window == sizeof(struct walk_call) && are_ranges_valid(frames) &&
+	       frames->made_size <= sizeof(uint32_t) && program->code.object.size &&
+	       is_object_valid(&program->code.object, sizeof(struct walk_call),
+			       sizeof(struct walk_call));
+}
+
 bool walk_program_is_valid(const struct walk_program *program)
 {
 	uint16_t window = program->lists[0].window,
@@ -100,5 +141,5 @@ bool walk_program_is_valid(const struct walk_program *program)
 			return false;
 	return window && is_word_valid(&program->word, window) &&
 	       is_object_valid(&program->object, window, with_word) &&
-	       is_code_valid(&program->code, window);
+	       is_code_valid(&program->code, window) && are_frames_valid(program);
 }

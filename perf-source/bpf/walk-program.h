@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/stream/script-walk.h"
+
 enum {
 	WALK_PROGRAMS_MAX = 4096, /* processes at one time */
 	WALK_ROOTS_MAX = 3,
@@ -20,8 +22,9 @@ enum {
 	WALK_WORD_SIZE = 8,
 	WALK_CODE_SIZE = 24,
 	WALK_ELEMENTS_MAX = 512,
-	WALK_WINDOW_MAX = 128, /* bytes of an element */
-	WALK_OBJECT_MAX = 256, /* bytes of an object, */
+	WALK_WINDOW_MAX = 128,	/* bytes of an element */
+	WALK_OBJECT_MAX = 384,	/* bytes of an object, */
+	WALK_OBJECT_WORDS = 32, /* words of it, or of a head, that have a bit */
 	WALK_TEXTS_MAX = 11,
 	WALK_TEXT_MAX = 4096, /* and of what one of its pointers leads to, */
 	WALK_HEAD_MAX = 80,   /* of which that many are in front of what is text, */
@@ -29,6 +32,11 @@ enum {
 	WALK_MORE_MAX = 24,   /* or that many more bytes of it are there */
 	WALK_MEMBERS_MAX = 64,
 	WALK_STEPS_MAX = 1024,
+	WALK_HEAPS_MAX = 3,
+	WALK_PATTERNS_MAX = 32,
+	WALK_RANGES = 3,
+	WALK_CALLEES_MAX = 512,
+	WALK_NOT_THERE = UINT16_MAX,
 };
 
 enum walk_base {
@@ -114,6 +122,14 @@ struct walk_text {
 	/* If the object has a number at `sized_by`, so many bytes count, but not more than `size`:
 	 * `size_base`, and for each of the number `size_scale` 64ths. 0: all count. */
 	uint16_t sized_by, size_base, size_scale;
+	/*
+	 * If `index_of` is a text, from 1 on: that has, in two bytes at `index_at`, how many words
+	 * further the text before has the address. 0: no further.
+	 */
+	uint16_t index_at;
+	uint8_t index_of;
+	/* If it is not 0: one more than where the head has the text's length, in two bytes. */
+	uint8_t length_at;
 };
 
 /* Of the elements of the first list. By what never changes of it, an object has an identity. */
@@ -127,10 +143,12 @@ struct walk_object {
 	 * identity, unless the number is 0: then all words and texts are.
 	 */
 	uint16_t part;
-	uint16_t part_size; /* bytes; 0: there is no such number */
-	uint16_t unique;    /* where the number is in the part */
-	uint16_t type_at;   /* where it has its type; another one's has no identity */
-	uint64_t type;	    /* 0: all count */
+	uint16_t part_size;  /* bytes; 0: there is no such number */
+	uint16_t unique;     /* where the number is in the part */
+	uint16_t type_at;    /* where it has its type; another one's has no identity */
+	uint64_t type;	     /* 0: all count */
+	uint64_t other_type; /* or this; 0: it has one type */
+	uint64_t type_mask;  /* of the word with the type; 0: all of it */
 	/*
 	 * Where what `pointer` leads to has the object's address, which takes the place of the
 	 * pointer in the window; 0: it is the object itself.
@@ -167,11 +185,66 @@ struct walk_code {
 	struct walk_object object; /* `pointer` and `load` do not count */
 };
 
+/* Memory in which blocks of code lie. Of each segment of it a byte says how many segments before it
+ * a block begins, or one with such a byte is: 0: here; 255: nowhere. */
+struct walk_heap {
+	uint64_t from, to; /* 0 and 0: there is none */
+	uint64_t segments; /* where the bytes are */
+	uint64_t shift;	   /* of an address, to the number of a segment */
+};
+
+/*
+ * Where an object says that something is: at a pointer of it, or at the object itself, and so much
+ * further as numbers of it say, one of four bytes, and one of two or four. WALK_NOT_THERE: it has
+ * no such pointer or number.
+ */
+struct walk_site {
+	uint16_t pointer, further, offset, offset_size;
+};
+
+/* Instructions which tell where the frame is: eight bytes in front of the current one, and of it.
+ */
+struct walk_pattern {
+	uint64_t before, before_mask, at, at_mask;
+	uint16_t where;	   /* enum walk_where; 0: there is no such pattern */
+	uint16_t in_begin; /* it counts up to where the frame is made; else behind */
+	uint16_t reserved[2];
+};
+
+/*
+ * Frames of code without frame pointers, of which the object in front of it says how large its
+ * frames are; of an interpreter, which has frame pointers; and those that both have where C++ has
+ * called them. The first list is of these frames: from the registers on, or, if those are of other
+ * code, from where the first root leads: what code has noted before it has called that.
+ */
+struct walk_frames {
+	struct walk_heap heaps[WALK_HEAPS_MAX];
+	uint64_t interpreter_from, interpreter_to;
+	uint64_t entry; /* where code that C++ has called returns to */
+	struct walk_pattern patterns[WALK_PATTERNS_MAX];
+	uint64_t bare_type; /* of objects whose code has no frames; as the types of compiled code */
+	uint16_t header;    /* bytes from a block's begin to its object */
+	uint16_t frame_size; /* where an object has the number of words of its frames, */
+	/* where it begins, where it begins for callers that know it, and where there is code for
+	 * rare cases; and how many bytes behind the begin the frame is made. */
+	struct walk_site begin, begin_known, rare;
+	uint16_t made, made_size;
+	/* What was noted: where the frame of `entry` has the address of something, how far in that
+	 * it is, and its fields. */
+	int16_t entry_noted;
+	uint16_t entry_noted_at, noted_sp, noted_pc, noted_fp;
+	/* What belongs to the object of code, and the pointers to objects as those of elements. */
+	struct walk_site ranges[WALK_RANGES][2], callees[2];
+	uint16_t place_from; /* where a method has the address of its code, behind a head */
+	uint16_t own;	     /* where it has the address of one more, that it was made of */
+};
+
 struct walk_program {
 	struct walk_list lists[WALK_LISTS_MAX];
 	struct walk_word word;
 	struct walk_object object;
 	struct walk_code code;
+	struct walk_frames frames;
 	uint64_t incarnation; /* another one for each process that has had the PID */
 	/* The kernel's address of the memory that it was made for, once it has run; 0: not yet. */
 	uint64_t memory;
