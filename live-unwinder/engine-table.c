@@ -414,6 +414,27 @@ static bool step_by_frame_pointer(struct table_walk *walk)
 	return step_by_record(walk, &record);
 }
 
+/* Where the process itself has said how its code is left, nothing else counts. */
+static bool step_by_call(struct table_walk *walk)
+{
+	struct unwinding *unwinding = walk->unwinding;
+	const struct made_caller frame = { walk->pc, walk->sp, walk->knows_fp ? walk->fp : 0 };
+	struct made_caller caller;
+
+	if (!made_calls_find(&unwinding->calls, &frame, &caller))
+		return end(walk, WIRE_stack_end_NO_UNWIND_INFO);
+	note_unconfirmable(walk);
+	stack_reads_add(walk->reads, caller.sp - sizeof(caller.pc));
+	walk->pc = caller.pc;
+	walk->sp = caller.sp;
+	walk->fp = caller.fp;
+	walk->knows_fp = true;
+	walk->is_sampled = false;
+	walk->interrupted_at = 0;
+	walk->is_exact = false;
+	return true;
+}
+
 /* The JIT compiler's jitdump may have the code. */
 static bool step_out_of_jit_code(struct table_walk *walk)
 {
@@ -421,6 +442,8 @@ static bool step_out_of_jit_code(struct table_walk *walk)
 	struct frame_record record;
 	struct unwind_rule rule;
 
+	if (walk->unwinding->calls.are_told)
+		return step_by_call(walk);
 	switch (jit_frames_find(&engine->jit, walk->unwinding, walk->pc, walk->is_exact, &rule)) {
 	case CODE_FRAME_RULE:
 		return step(walk, &rule);

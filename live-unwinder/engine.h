@@ -11,6 +11,7 @@
 #include "common/elf/elf-cache.h"
 #include "common/stream/process-table.h"
 #include "common/wire/wire.h"
+#include "live-unwinder/made-calls.h"
 
 enum {
 	STACK_REACH = 1 << 20, /* bytes: an address this close above sp is in the stack */
@@ -27,6 +28,7 @@ struct unwinding {
 	size_t n_frames, n_frames_max;
 	enum wire_stack_end end;
 	uint32_t stack_asked; /* bytes that the kernel was to copy; 0: not a copy by the kernel */
+	struct made_calls calls;	  /* of its code without frame pointers */
 	const struct image *failed_image; /* that the end reason is about, or NULL */
 	/*
 	 * Number of frames up to and including the first that was left by a step unknown to

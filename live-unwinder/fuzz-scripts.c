@@ -83,6 +83,15 @@ static void take_ruby(struct fuzz_input *input, struct ruby_fields *fields)
 	fields->frame_flags &= INT16_MAX;
 }
 
+/* Sites may lack anything, and records of methods have the type that objects here have. */
+static void take_hotspot(struct fuzz_input *input, struct hotspot_fields *fields)
+{
+	take_numbers(input, (int64_t *)fields, sizeof(*fields) / sizeof(int64_t));
+	fields->method_type = TYPE;
+	fields->const_size &= INT16_MAX;
+	fields->excluded &= 1;
+}
+
 static void take_fields(struct fuzz_input *input, struct runtime_fields *fields)
 {
 	uint8_t language;
@@ -95,6 +104,8 @@ static void take_fields(struct fuzz_input *input, struct runtime_fields *fields)
 		take_v8(input, &fields->v8);
 	else if (fields->language == SCRIPT_RUBY)
 		take_ruby(input, &fields->ruby);
+	else if (fields->language == SCRIPT_HOTSPOT)
+		take_hotspot(input, &fields->hotspot);
 	else
 		take_cpython(input, &fields->cpython);
 }
@@ -128,7 +139,7 @@ static void add_objects(struct fuzz_input *input, const struct runtime_fields *f
 
 		fuzz_take(input, &record.address, sizeof(record.address));
 		fuzz_take(input, &record.identity, sizeof(record.identity));
-		if (fields->language == SCRIPT_V8) {
+		if (fields->language == SCRIPT_V8 || fields->language == SCRIPT_HOTSPOT) {
 			fuzz_take(input, &size, sizeof(size));
 			block = fuzz_take_block(input, size, &record.bytes.size);
 			record.bytes.data = block;

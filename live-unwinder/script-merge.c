@@ -174,6 +174,40 @@ static enum script_outcome place_by_pointer(struct script_stack *stack, struct p
 										: SCRIPT_PARTLY;
 }
 
+/*
+ * A segment is that of a frame which has its stack pointer, and executes what it says; or, without
+ * an instruction, of the frame in which its stack pointer lies.
+ */
+static bool has_stack_pointer(const struct unwinding *unwinding, size_t frame,
+			      const struct script_segment *segment)
+{
+	const uint64_t *pointers = unwinding->stack_pointers;
+
+	if (segment->instruction)
+		return pointers[frame] == segment->anchor &&
+		       unwinding->frames[frame].address == segment->instruction;
+	return frame + 1 < unwinding->n_frames && pointers[frame] <= segment->anchor &&
+	       pointers[frame + 1] > segment->anchor;
+}
+
+static enum script_outcome place_by_stack(struct script_stack *stack, struct placing *placing)
+{
+	const struct unwinding *unwinding = placing->unwinding;
+	size_t frame = 0;
+
+	for (size_t i = 0; i < stack->n_segments; i++) {
+		while (frame < unwinding->n_frames &&
+		       !has_stack_pointer(unwinding, frame, &stack->segments[i]))
+			frame++;
+		if (frame == unwinding->n_frames)
+			return unwinding->end == WIRE_stack_end_COMPLETE ? SCRIPT_UNPLACED
+									 : SCRIPT_CUT;
+		placing->frames[placing->n_segments++] = frame++;
+		placing->n += stack->segments[i].n;
+	}
+	return SCRIPT_WHOLE;
+}
+
 /* Copies the frames of one segment, of which the last is places[n - 1], in front of `to`. */
 static struct wire_frame *copy_segment(struct wire_frame *to, uint64_t start,
 				       const uint64_t *places, size_t n, uint32_t mapping)
@@ -220,6 +254,9 @@ enum script_outcome script_merge(struct script_stack *stack, const struct script
 	case SCRIPT_ANCHOR_POINTER:
 		remove_false_caller(stack, unwinding);
 		outcome = place_by_pointer(stack, &placing);
+		break;
+	case SCRIPT_ANCHOR_STACK:
+		outcome = place_by_stack(stack, &placing);
 		break;
 	default:
 		outcome = place_segments(&placing);

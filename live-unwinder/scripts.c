@@ -52,6 +52,12 @@ void scripts_forget(struct scripts *scripts, uint64_t process)
 	code_table_prune(&scripts->codes, &scripts->runtimes);
 }
 
+struct made_calls scripts_find_calls(const struct scripts *scripts,
+				     const struct wire_sample *sample)
+{
+	return made_calls_of(runtime_table_find(&scripts->runtimes, sample->process), sample);
+}
+
 static enum script_outcome add_frames(struct scripts *scripts,
 				      const struct process_table *processes, size_t n_frames_max,
 				      const struct runtime_fields *fields,

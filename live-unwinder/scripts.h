@@ -21,6 +21,10 @@ int scripts_take_process(struct scripts *scripts, const struct wire_process *rec
 int scripts_take_runtime(struct scripts *scripts, const struct wire_runtime *record);
 int scripts_take_memory(struct scripts *scripts, const struct wire_memory *record);
 
+/* How a sample's process has said that its code is left. */
+struct made_calls scripts_find_calls(const struct scripts *scripts,
+				     const struct wire_sample *sample);
+
 /* A process has ended. */
 void scripts_forget(struct scripts *scripts, uint64_t process);
 

@@ -106,6 +106,63 @@ static const struct field_name ruby_names[] = {
 	{ NULL, 0, false },
 };
 
+#define RANGE_NAMES(number)                                                                        \
+	{ "frames.from" #number, offsetof(struct runtime_fields, hotspot.frame_from[number]),      \
+	  true },                                                                                  \
+	{                                                                                          \
+		"frames.to" #number, offsetof(struct runtime_fields, hotspot.frame_to[number]),    \
+			true                                                                       \
+	}
+
+/* The four parts of a site. */
+#define SITE_NAMES(name, site)                                                                     \
+	{ name ".pointer", offsetof(struct runtime_fields, hotspot.site.pointer), false },         \
+		{ name ".further", offsetof(struct runtime_fields, hotspot.site.further), false }, \
+		{ name ".offset", offsetof(struct runtime_fields, hotspot.site.offset), false },   \
+	{                                                                                          \
+		name ".size", offsetof(struct runtime_fields, hotspot.site.offset_size), false     \
+	}
+
+static const struct field_name hotspot_names[] = {
+	RANGE_NAMES(0),
+	RANGE_NAMES(1),
+	RANGE_NAMES(2),
+	RANGE_NAMES(3),
+	RANGE_NAMES(4),
+	RANGE_NAMES(5),
+	RANGE_NAMES(6),
+	RANGE_NAMES(7),
+	RANGE_NAMES(8),
+	RANGE_NAMES(9),
+	RANGE_NAMES(10),
+	RANGE_NAMES(11),
+	RANGE_NAMES(12),
+	RANGE_NAMES(13),
+	RANGE_NAMES(14),
+	RANGE_NAMES(15),
+	{ "method.type", offsetof(struct runtime_fields, hotspot.method_type), true },
+	{ "method.archived", offsetof(struct runtime_fields, hotspot.method_archived), true },
+	{ "method.size", offsetof(struct runtime_fields, hotspot.method_size), false },
+	{ "method.const", offsetof(struct runtime_fields, hotspot.method_const), false },
+	{ "const.size", offsetof(struct runtime_fields, hotspot.const_size), false },
+	{ "const.code", offsetof(struct runtime_fields, hotspot.const_code), false },
+	{ "const.flags", offsetof(struct runtime_fields, hotspot.const_flags), false },
+	{ "text", offsetof(struct runtime_fields, hotspot.text), false },
+	{ "text.length", offsetof(struct runtime_fields, hotspot.text_length), false },
+	{ "code.size", offsetof(struct runtime_fields, hotspot.code_size), false },
+	{ "code.method", offsetof(struct runtime_fields, hotspot.code_method), false },
+	{ "dense", offsetof(struct runtime_fields, hotspot.dense), false },
+	{ "excluded", offsetof(struct runtime_fields, hotspot.excluded), false },
+	SITE_NAMES("begin", code_begin),
+	SITE_NAMES("pcs", pcs),
+	SITE_NAMES("pcs-end", pcs_end),
+	SITE_NAMES("scopes", scopes),
+	SITE_NAMES("scopes-end", scopes_end),
+	SITE_NAMES("metadata", metadata),
+	SITE_NAMES("metadata-end", metadata_end),
+	{ NULL, 0, false },
+};
+
 /* Of all languages. */
 static const struct field_name loop_names[] = {
 	{ "loop.from", offsetof(struct runtime_fields, loop.from), true },
@@ -184,6 +241,25 @@ static bool complete_ruby(struct runtime_fields *fields)
 	       ruby->text_length >= 0 && ruby->text_short < 32 && has_loop(&fields->loop);
 }
 
+static bool is_site(const struct script_site *site)
+{
+	return site->offset_size >= 0 && site->offset_size <= (int64_t)sizeof(uint32_t);
+}
+
+static bool complete_hotspot(struct runtime_fields *fields)
+{
+	const struct hotspot_fields *hotspot = &fields->hotspot;
+
+	return hotspot->method_type > 0 && hotspot->method_size >= 0 &&
+	       hotspot->method_const >= 0 && hotspot->const_size >= 0 && hotspot->const_code >= 0 &&
+	       hotspot->const_flags >= 0 && hotspot->text >= 0 && hotspot->text_length >= 0 &&
+	       hotspot->code_size >= 0 && hotspot->code_method >= 0 && hotspot->excluded >= 0 &&
+	       is_site(&hotspot->code_begin) && is_site(&hotspot->pcs) &&
+	       is_site(&hotspot->pcs_end) && is_site(&hotspot->scopes) &&
+	       is_site(&hotspot->scopes_end) && is_site(&hotspot->metadata) &&
+	       is_site(&hotspot->metadata_end);
+}
+
 struct language {
 	const struct field_name *names;
 	/* Fills in what a runtime need not say. False: something is missing. */
@@ -195,6 +271,7 @@ static const struct language languages[SCRIPT_LANGUAGES_MAX] = {
 	[SCRIPT_PHP] = { php_names, complete_php },
 	[SCRIPT_V8] = { v8_names, complete_v8 },
 	[SCRIPT_RUBY] = { ruby_names, complete_ruby },
+	[SCRIPT_HOTSPOT] = { hotspot_names, complete_hotspot },
 };
 
 void runtime_table_deinit(struct runtime_table *table)

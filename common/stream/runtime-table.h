@@ -87,6 +87,34 @@ struct v8_fields {
 	int64_t items; /* behind the head of an array */
 };
 
+/*
+ * Where the object of made code (recorded with so many bytes) says that something is: at a pointer
+ * of it, or at the object itself, and so much further as two numbers say; -1: it has no such one.
+ */
+struct script_site {
+	int64_t pointer, further, offset, offset_size;
+};
+
+enum { HOTSPOT_RANGES_MAX = 16 };
+
+/* Likewise in HotSpot's (hotspot-pieces.h). */
+struct hotspot_fields {
+	/* Addresses of the interpreter's code that has a frame. */
+	int64_t frame_from[HOTSPOT_RANGES_MAX], frame_to[HOTSPOT_RANGES_MAX];
+	int64_t method_type, method_archived; /* the first word of a method is one of these, */
+	int64_t method_size;		      /* and of what is recorded of it itself; */
+	int64_t method_const;
+	int64_t const_size; /* in front of its bytecode, */
+	int64_t const_code; /* whose size is here, in two bytes; */
+	int64_t const_flags;
+	int64_t text; /* behind the head of a name, which has its length at: */
+	int64_t text_length;
+	int64_t code_size, code_method;
+	struct script_site code_begin, pcs, pcs_end, scopes, scopes_end, metadata, metadata_end;
+	int64_t dense;	  /* 1: all instructions are described, and not only calls */
+	int64_t excluded; /* bytes that no number has (UNSIGNED5) */
+};
+
 /* Addresses of an interpreter's loop, and of a part of it elsewhere; 0 and 0, or -1: none. */
 struct script_loop {
 	int64_t from, to, other_from, other_to;
@@ -101,6 +129,7 @@ struct runtime_fields {
 		struct php_fields php;
 		struct v8_fields v8;
 		struct ruby_fields ruby;
+		struct hotspot_fields hotspot;
 	};
 };
 

@@ -4,15 +4,23 @@
 #include "common/stream/script-place.h"
 
 static const char *const paths[SCRIPT_LANGUAGES_MAX] = {
-	[SCRIPT_CPYTHON] = "[cpython]",
-	[SCRIPT_PHP] = "[php]",
-	[SCRIPT_V8] = "[v8]",
-	[SCRIPT_RUBY] = "[ruby]",
+	[SCRIPT_CPYTHON] = "[cpython]", [SCRIPT_PHP] = "[php]",		[SCRIPT_V8] = "[v8]",
+	[SCRIPT_RUBY] = "[ruby]",	[SCRIPT_HOTSPOT] = "[hotspot]",
 };
 
 const char *script_path(enum script_language language)
 {
 	return paths[language];
+}
+
+static const char *const frame_types[SCRIPT_LANGUAGES_MAX] = {
+	[SCRIPT_CPYTHON] = "cpython", [SCRIPT_PHP] = "php",	[SCRIPT_V8] = "v8js",
+	[SCRIPT_RUBY] = "ruby",	      [SCRIPT_HOTSPOT] = "jvm",
+};
+
+const char *script_frame_type(enum script_language language)
+{
+	return frame_types[language];
 }
 
 enum script_language script_language_of_path(const char *path)

@@ -17,6 +17,7 @@ enum script_language {
 	SCRIPT_PHP,
 	SCRIPT_V8,
 	SCRIPT_RUBY,
+	SCRIPT_HOTSPOT,
 	SCRIPT_LANGUAGES_MAX,
 };
 
@@ -30,6 +31,9 @@ enum { SCRIPT_INSTRUCTION_BITS = 24 };
 
 /* The path of a language's image: its name, as runtime records have it, in brackets. */
 const char *script_path(enum script_language language);
+
+/* What OpenTelemetry calls frames of a language (semantic conventions: profile.frame.type). */
+const char *script_frame_type(enum script_language language);
 
 /* The language of an image's path, or of a runtime's name; SCRIPT_LANGUAGES_MAX: it is none. */
 enum script_language script_language_of_path(const char *path);

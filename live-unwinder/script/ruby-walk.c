@@ -128,7 +128,8 @@ static enum script_outcome take_frame(struct ruby_walk *walk, size_t i)
 		return flags & OF_C ? SCRIPT_TORN : take_script(walk, &element, window, flags);
 	case C_FUNCTION:
 	case C_BLOCK:
-		/* They are C functions of the stack. What C calls has FINISH, but at first not yet. */
+		/* They are C functions of the stack. What C calls has FINISH, but at first not yet.
+		 */
 		return walk->segment.n ? SCRIPT_TORN : SCRIPT_WHOLE;
 	case DUMMY: /* they execute nothing */
 		return SCRIPT_WHOLE;

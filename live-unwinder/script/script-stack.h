@@ -14,7 +14,8 @@ enum { SCRIPT_FRAMES_MAX = 1024 };
 enum script_anchoring {
 	SCRIPT_ANCHOR_IN_FRAME, /* its anchor is an address within the frame */
 	SCRIPT_ANCHOR_HELD,	/* its anchor is a value that the activation holds */
-	SCRIPT_ANCHOR_POINTER,	/* its anchor is the frame's pointer, and its place is known */
+	SCRIPT_ANCHOR_POINTER,	/* its anchor is the frame's pointer, and its place is known, */
+	SCRIPT_ANCHOR_STACK,	/* or the frame's stack pointer */
 };
 
 struct script_segment {
@@ -29,7 +30,7 @@ struct script_segment {
 	bool is_generator; /* its activation is called by what resumes generators, or is not */
 	/* Of frame pointers: what the frame executes, and whether that is code of a compiler. */
 	bool is_compiled;
-	uint64_t instruction;
+	uint64_t instruction; /* of stack pointers: 0: any */
 	bool is_innermost;
 	bool is_proved; /* its code and its frame prove it, whatever the stack looks like */
 };

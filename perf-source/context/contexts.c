@@ -397,6 +397,18 @@ static void warn_of_unknown(struct contexts *contexts, uint32_t pid, const struc
 		   runtime_known_versions(runtime->language));
 }
 
+/* Says once how a program would tell more. */
+static void say_partly_told(struct contexts *contexts, uint32_t pid)
+{
+	if (contexts->has_said_partly)
+		return;
+	contexts->has_said_partly = true;
+	stage_warn(contexts->stage,
+		   "Java in process %" PRIu32 " tells inlined methods only where they call others: "
+		   "-XX:+UnlockDiagnosticVMOptions -XX:+DebugNonSafepoints makes it tell all",
+		   pid);
+}
+
 /* Emits a runtime before any sample can refer to it, and sets its walk program. 0 or -errno. */
 static int take_runtime(struct contexts *contexts, const struct context_job *job, uint64_t time)
 {
@@ -428,6 +440,8 @@ static int take_runtime(struct contexts *contexts, const struct context_job *job
 	if (r < 0)
 		return r;
 	/* -ENOENT: it has ended, or executes another program. */
+	if (runtime->is_partly_told)
+		say_partly_told(contexts, job->pid);
 	if (context_program_set_walk(contexts->program, job->pid, &runtime->walk) == 0)
 		set(&contexts->runtimes, job->upid, clock_now(CLOCK_MONOTONIC));
 	return 0;

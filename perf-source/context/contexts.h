@@ -50,6 +50,7 @@ struct contexts {
 	bool has_warned;
 	uint64_t unknown[CONTEXTS_UNKNOWN_MAX]; /* images of interpreters with a warning */
 	size_t n_unknown;
+	bool has_said_partly;
 	size_t n_stuck;
 	uint64_t n_refused, n_runtimes_refused;
 };

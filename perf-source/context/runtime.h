@@ -6,7 +6,7 @@
 #include "perf-source/bpf/walk-program.h"
 #include "perf-source/context/loaded-image.h"
 
-enum { RUNTIME_VERSION_SIZE = 16, RUNTIME_LAYOUT_SIZE = 768 };
+enum { RUNTIME_VERSION_SIZE = 16, RUNTIME_LAYOUT_SIZE = 2048 };
 
 enum runtime_state {
 	RUNTIME_NONE,
@@ -24,7 +24,8 @@ struct runtime {
 	uint64_t image;		  /* the image that holds it */
 	enum script_language language;
 	char version[RUNTIME_VERSION_SIZE]; /* "": not known */
-	char layout[RUNTIME_LAYOUT_SIZE];   /* for those who interpret what is read */
+	bool is_partly_told; /* code of its compilers tells only partly what it was made of */
+	char layout[RUNTIME_LAYOUT_SIZE]; /* for those who interpret what is read */
 };
 
 /* Whether a mapped file may hold an interpreter, by its path: others are not searched. */
@@ -42,4 +43,5 @@ const char *runtime_known_versions(enum script_language language);
 enum runtime_state cpython_find(const struct loaded_image *image, struct runtime *ret);
 enum runtime_state php_find(const struct loaded_image *image, struct runtime *ret);
 enum runtime_state ruby_find(const struct loaded_image *image, struct runtime *ret);
+enum runtime_state hotspot_find(const struct loaded_image *image, struct runtime *ret);
 enum runtime_state v8_find(const struct loaded_image *image, struct runtime *ret);

@@ -46,14 +46,14 @@ static bool find_in_table(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, c
 	return false;
 }
 
-static bool find_symbol(const char *name, struct variable *variable)
+static bool find_symbol(const char *name, uint32_t table, struct variable *variable)
 {
 	Elf *elf = variable->image->elf;
 	Elf_Scn *section = NULL;
 	GElf_Shdr header;
 
 	while ((section = elf_nextscn(elf, section)))
-		if (gelf_getshdr(section, &header) && header.sh_type == SHT_DYNSYM)
+		if (gelf_getshdr(section, &header) && header.sh_type == table)
 			return find_in_table(elf, section, &header, name, variable);
 	return false;
 }
@@ -205,10 +205,22 @@ int tls_variable_find(const struct elf_image *image, uint64_t bias, int memory, 
 {
 	struct variable variable = { image, bias, memory };
 
-	if (image->machine != EM_X86_64 || !find_symbol(name, &variable))
+	if (image->machine != EM_X86_64 || !find_symbol(name, SHT_DYNSYM, &variable))
 		return TLS_VARIABLE_NONE;
 	if (follow_relocations(&variable, is_by_symbol, ret) ||
 	    follow_relocations(&variable, is_by_offset, ret) || place_in_program(&variable, ret))
 		return 0;
 	return TLS_VARIABLE_UNKNOWN;
+}
+
+int tls_variable_find_local(const struct elf_image *image, uint64_t bias, int memory,
+			    const char *name, struct context_place *ret)
+{
+	struct variable variable = { image, bias, memory };
+
+	if (image->machine != EM_X86_64 || !find_symbol(name, SHT_SYMTAB, &variable))
+		return TLS_VARIABLE_NONE;
+	return follow_relocations(&variable, is_by_offset, ret) || place_in_program(&variable, ret)
+		       ? 0
+		       : TLS_VARIABLE_UNKNOWN;
 }

@@ -20,3 +20,7 @@ enum { TLS_VARIABLE_NONE = 1, TLS_VARIABLE_UNKNOWN = 2 };
  */
 int tls_variable_find(const struct elf_image *image, uint64_t bias, int memory, const char *name,
 		      struct context_place *ret);
+
+/* The same for a variable that the image does not export, but has in its symbol table. */
+int tls_variable_find_local(const struct elf_image *image, uint64_t bias, int memory,
+			    const char *name, struct context_place *ret);

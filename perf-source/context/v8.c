@@ -15,10 +15,10 @@
 #include "perf-source/context/thread-variable.h"
 #include "perf-source/context/tls-variable.h"
 #include "perf-source/context/v8-layout.h"
+#include "perf-source/context/walk-root.h"
 
 enum {
 	WORD = 8,
-	DTV_ITEM = 16,
 	VERSION_READ = 24, /* bytes of V8's version */
 	FRAMES_MAX = 512,
 	/* A frame (frame-constants-x64.h); a window begins so many bytes in front of it. */
@@ -202,26 +202,13 @@ static bool find_isolate(const struct loaded_image *image, const GElf_Sym *funct
 				 "_ZN2v88internal18g_current_isolate_E", ret) == 0;
 }
 
-static void add_load(struct walk_root *root, int64_t offset)
-{
-	root->loads[root->n_loads++] = (int32_t)offset;
-}
-
-/*
- * What a field of the thread's Isolate holds. The blocks of modules are in a vector (dtv), which
- * the thread has behind its first word.
- */
+/* What a field of the thread's Isolate holds. */
 static struct walk_root root_in(const struct context_place *isolate, uint16_t field)
 {
-	struct walk_root root = { .base = WALK_BASE_THREAD, .start = isolate->offset, .self = -1 };
+	struct walk_root root = walk_root_of_variable(isolate);
 
-	if (isolate->kind == CONTEXT_PLACE_DYNAMIC) {
-		root.start = WORD;
-		add_load(&root, (int64_t)isolate->module * DTV_ITEM);
-		add_load(&root, isolate->offset);
-	}
-	add_load(&root, field);
-	add_load(&root, 0);
+	walk_root_add(&root, field);
+	walk_root_add(&root, 0);
 	return root;
 }
 

@@ -5,6 +5,7 @@
 
 #include "common/stream/script-place.h"
 #include "symbolizer/script/cpython-code.h"
+#include "symbolizer/script/hotspot-method.h"
 #include "symbolizer/script/php-function.h"
 #include "symbolizer/script/ruby-code.h"
 #include "symbolizer/script/script-names.h"
@@ -159,14 +160,23 @@ static struct script_code *make_ruby(const struct runtime_fields *fields,
 	return made;
 }
 
+/* Records of HotSpot are also those of compiled code, and of what belongs to it. */
+static struct script_code *make_hotspot(const struct runtime_fields *fields,
+					const struct wire_memory *record, bool *ret_is_damaged)
+{
+	struct hotspot_method method;
+
+	*ret_is_damaged = false;
+	hotspot_method_decode(&fields->hotspot, record, &method);
+	return make_code(&method.text, &method.lines);
+}
+
 /* By language. Each returns NULL if the record is damaged, or there is no memory. */
 static struct script_code *(*const makers[SCRIPT_LANGUAGES_MAX])(
 	const struct runtime_fields *fields, const struct wire_memory *record,
 	bool *ret_is_damaged) = {
-	[SCRIPT_CPYTHON] = make_cpython,
-	[SCRIPT_PHP] = make_php,
-	[SCRIPT_V8] = make_v8,
-	[SCRIPT_RUBY] = make_ruby,
+	[SCRIPT_CPYTHON] = make_cpython, [SCRIPT_PHP] = make_php,	  [SCRIPT_V8] = make_v8,
+	[SCRIPT_RUBY] = make_ruby,	 [SCRIPT_HOTSPOT] = make_hotspot,
 };
 
 /* Takes over the code. */
@@ -246,6 +256,7 @@ static uint32_t (*const line_finders[SCRIPT_LANGUAGES_MAX])(const struct script_
 	[SCRIPT_PHP] = find_as_place,
 	[SCRIPT_V8] = find_none,
 	[SCRIPT_RUBY] = ruby_lines_find,
+	[SCRIPT_HOTSPOT] = hotspot_lines_find,
 };
 
 void script_names_find(const struct script_names *names, struct wire_symbol *symbol)

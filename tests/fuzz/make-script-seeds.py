@@ -4,6 +4,7 @@
 
     tests/fuzz/make-script-seeds.py STREAM...    # of perf-source
 """
+import re
 import struct
 import sys
 from pathlib import Path
@@ -23,16 +24,23 @@ FIELDS = {
             "function.class", "text", "text.length", "resume.from", "resume.to"),
     "ruby": ("frame.pc", "frame.sp", "frame.iseq", "frame.flags", "body.size", "body.count", "body.code", "body.line",
              "body.entries", "line.shift", "text", "text.length", "text.short"),
+    "hotspot": (*(f"frames.from{i}" for i in range(16)), *(f"frames.to{i}" for i in range(16)), "method.type",
+                "method.archived", "method.size", "method.const", "const.size", "const.code", "const.flags", "text",
+                "text.length", "code.size", "code.method",
+                *(f"{site}.{part}" for site in ("begin", "pcs", "pcs-end", "scopes", "scopes-end", "metadata", "metadata-end")
+                  for part in ("pointer", "further", "offset", "size")), "dense", "excluded"),
 }
-NUMBERS = {"cpython": 0, "php": 1, "ruby": 3}  # enum script_language
-CORPORA = {"cpython": "cpython-code", "php": "php-function", "ruby": "ruby-code"}
-ADDRESSES = "code.type", "resume.from", "resume.to"  # of no use to the targets
-OBJECTS_MAX, BYTES_MAX, SEEDS = 255, 6000, 3
+NUMBERS = {"cpython": 0, "php": 1, "ruby": 3, "hotspot": 4}  # enum script_language
+CORPORA = {"cpython": "cpython-code", "php": "php-function", "ruby": "ruby-code", "hotspot": "hotspot-method"}
+WITH_BYTES = {"hotspot"}  # of objects, in seeds of walks
+ADDRESSES = re.compile(r"(code|method)\.type|method\.archived|(resume|frames)\.(from|to)\d*")  # of no use to the targets
+METHOD_MIN = 1500  # bytes of a record of a method of Java, and few others
+OBJECTS_MAX, OBJECTS_WITH_BYTES_MAX, BYTES_MAX, SEEDS = 255, 16, 6000, 3
 
 
 def fields_of(language, layout):
     names = FIELDS[language]
-    return struct.pack(f"<{len(names)}h", *(0 if name in ADDRESSES else layout.get(name, -1) for name in names))
+    return struct.pack(f"<{len(names)}h", *(0 if ADDRESSES.fullmatch(name) else layout.get(name, -1) for name in names))
 
 
 def walk_of(record):
@@ -44,6 +52,11 @@ def walk_of(record):
     return fields.bytes()
 
 
+def seed_of(language, address, identity, data):
+    data = data[:BYTES_MAX]
+    return struct.pack("<QQ", address, identity) + (struct.pack("<H", len(data)) + data if language in WITH_BYTES else b"")
+
+
 def main(path):
     language, layout, objects, found, codes = None, None, [], [], []
     for record in streams.records(path.read_bytes()):
@@ -52,15 +65,16 @@ def main(path):
             _, language, _, layout = walks.read_runtime(record)
         elif kind == walks.MEMORY and layout:
             (_, address, identity), data = walks.read_memory(record)
-            objects.append((address, identity))
+            objects.append((address, identity, data))
             codes.append(data)
         elif kind == walks.SAMPLE and layout and 200 < len(walk := walk_of(record)) < BYTES_MAX:
             found.append(walk)
-    known, fields = objects[-OBJECTS_MAX:], fields_of(language, layout)
+    known, fields = objects[-(OBJECTS_WITH_BYTES_MAX if language in WITH_BYTES else OBJECTS_MAX):], fields_of(language, layout)
     for i, walk in enumerate(sorted(found, key=len)[::max(1, len(found) // SEEDS)][:SEEDS]):
         (HERE / "scripts" / f"{path.stem}-{i}").write_bytes(
             bytes([NUMBERS[language]]) + fields + bytes([len(known)]) +
-            b"".join(struct.pack("<QQ", *each) for each in known) + walk)
+            b"".join(map(lambda each: seed_of(language, *each), known)) + walk)
+    codes = [code for code in codes if language not in WITH_BYTES or len(code) > METHOD_MIN]
     for i, code in enumerate(sorted(codes, key=len)[:SEEDS]):
         (HERE / CORPORA[language] / f"{path.stem}-{i}").write_bytes(fields + code)
 

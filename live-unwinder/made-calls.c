@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
+#include "live-unwinder/made-calls.h"
+#include "live-unwinder/script/hotspot-walk.h"
+
+struct made_calls made_calls_of(const struct runtime_fields *fields,
+				const struct wire_sample *sample)
+{
+	struct walk_list_view frames;
+
+	if (!fields || fields->language != SCRIPT_HOTSPOT)
+		return (struct made_calls){ 0 };
+	if (hotspot_walk_open(&fields->hotspot, sample, &frames) != SCRIPT_WHOLE)
+		return (struct made_calls){ .are_told = true };
+	return (struct made_calls){ true, frames };
+}
+
+/*
+ * What has called C++ has noted where its frame is, but not always where exactly it goes on; nor,
+ * if it is the interpreter, with which stack pointer: it may align that first.
+ */
+static bool is_noted(const struct hotspot_frame *noted, const struct made_caller *frame)
+{
+	return noted->is_noted &&
+	       (noted->sp == frame->sp || (noted->call.kind == WALK_CALL_INTERPRETED && frame->fp &&
+					   noted->call.fp == frame->fp));
+}
+
+bool made_calls_find(const struct made_calls *calls, const struct made_caller *frame,
+		     struct made_caller *ret)
+{
+	for (size_t i = 0; i < calls->frames.n; i++) {
+		struct hotspot_frame found;
+
+		hotspot_frame_read(&calls->frames, i, &found);
+		if ((found.sp != frame->sp || found.pc != frame->pc) && !is_noted(&found, frame))
+			continue;
+		*ret = (struct made_caller){ found.call.next_pc, found.call.next_sp,
+					     found.call.next_fp };
+		return found.call.next_pc;
+	}
+	return false;
+}

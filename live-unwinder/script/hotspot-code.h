@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What compiled code of HotSpot executes where: calls in it were replaced by what they call. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "common/stream/runtime-table.h"
+#include "live-unwinder/script/code-table.h"
+
+enum { HOTSPOT_SCOPES_MAX = 64 /* one inside of the other, at one place */ };
+
+/* The object of the code (nmethod), by its address and what it was. */
+struct hotspot_code {
+	const struct hotspot_fields *fields;
+	const struct code_table *codes;
+	uint64_t process, address, identity;
+};
+
+/* A method, and where in it: the number of the bytecode, from 1 on; 0: not known. */
+struct hotspot_scope {
+	uint64_t method, identity;
+	uint64_t place;
+};
+
+/*
+ * Finds the methods that are executed at an instruction, innermost first: the last one is that of
+ * the code. If a call returns to it (`is_call`), they are known; else they are those that both the
+ * description before and the one behind have: compilers describe calls, and few other places,
+ * unless they are told to describe all of them. Returns their number; -1: not known.
+ */
+int hotspot_code_find(const struct hotspot_code *code, uint64_t pc, bool is_call,
+		      struct hotspot_scope ret[HOTSPOT_SCOPES_MAX]);

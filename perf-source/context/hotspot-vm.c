@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/elf/static-symbol.h"
+#include "perf-source/context/hotspot-vm.h"
+
+enum {
+	WORD = 8,
+	TRIES_MAX = 150, /* while the VM starts */
+	PAUSE_NS = 10000000,
+	VTABLE_HEAD = 16,  /* in front of what an object leads to */
+	KIND_COMPILED = 1, /* CodeBlobKind::Nmethod, */
+	KIND_BARE = 4,	   /* and Vtable */
+	FLAGS_MAX = 8192,
+};
+
+static const uint8_t known_versions[] = { 11, 17, 21, 25 };
+
+bool hotspot_read(const struct hotspot_vm *vm, uint64_t address, void *ret, size_t size)
+{
+	return pread(vm->image->memory, ret, size, address) == (ssize_t)size;
+}
+
+bool hotspot_read_number(const struct hotspot_vm *vm, enum hotspot_field field, int32_t *ret)
+{
+	return hotspot_has(&vm->structs, field) &&
+	       hotspot_read(vm, hotspot_at(vm, field), ret, sizeof(*ret));
+}
+
+bool hotspot_read_pointer(const struct hotspot_vm *vm, uint64_t address, uint64_t *ret)
+{
+	return hotspot_read(vm, address, ret, sizeof(*ret)) && *ret;
+}
+
+/*
+ * Waits until the VM has begun a second thread: that of references, as the first one does in Java.
+ * So the interpreter is there.
+ */
+static bool wait_for(struct hotspot_vm *vm)
+{
+	static const struct timespec pause = { 0, PAUSE_NS };
+	int32_t n = 0;
+
+	for (size_t i = 0; i < TRIES_MAX; i++) {
+		if ((hotspot_has(&vm->structs, HOTSPOT_THREADS) ||
+		     hotspot_structs_read(vm->image, &vm->structs)) &&
+		    hotspot_read_number(vm, HOTSPOT_THREADS, &n) && n > 1)
+			return true;
+		nanosleep(&pause, NULL);
+	}
+	return false;
+}
+
+static bool find_vtable(const struct hotspot_vm *vm, const char *name, uint64_t *ret)
+{
+	GElf_Sym symbol;
+
+	if (!static_symbol_find(vm->image->elf->elf, name, &symbol))
+		return false;
+	*ret = vm->image->bias + symbol.st_value + VTABLE_HEAD;
+	return true;
+}
+
+/* Methods of classes from an archive (CDS) have a table of their own: as java.lang.Object's. */
+static void find_archived(struct hotspot_vm *vm)
+{
+	enum hotspot_field object = hotspot_has(&vm->structs, HOTSPOT_OBJECT_CLASS)
+					    ? HOTSPOT_OBJECT_CLASS
+					    : HOTSPOT_OBJECT_CLASS_11;
+	uint64_t at_class, methods, method;
+
+	if (hotspot_has(&vm->structs, object) &&
+	    hotspot_read_pointer(vm, hotspot_at(vm, object), &at_class) &&
+	    hotspot_read_pointer(vm, at_class + hotspot_at(vm, HOTSPOT_KLASS_METHODS), &methods) &&
+	    hotspot_read_pointer(vm, methods + hotspot_at(vm, HOTSPOT_METHODS_DATA), &method) &&
+	    hotspot_read_pointer(vm, method, &vm->archived_type) &&
+	    vm->archived_type == vm->method_type)
+		vm->archived_type = 0;
+}
+
+/* What tells methods and compiled code from others. */
+static bool find_types(struct hotspot_vm *vm)
+{
+	if (!find_vtable(vm, "_ZTV6Method", &vm->method_type))
+		return false;
+	find_archived(vm);
+	vm->code_type = KIND_COMPILED;
+	vm->bare_type = KIND_BARE;
+	vm->code_mask = UINT8_MAX;
+	if (hotspot_has(&vm->structs, HOTSPOT_BLOB_KIND))
+		return true;
+	vm->code_mask = UINT64_MAX;
+	return find_vtable(vm, "_ZTV7nmethod", &vm->code_type) &&
+	       find_vtable(vm, "_ZTV10VtableBlob", &vm->bare_type);
+}
+
+bool hotspot_vm_describes_all(const struct hotspot_vm *vm)
+{
+	static const char name[] = "DebugNonSafepoints";
+	uint64_t flags, n, text, flag;
+	char found[sizeof(name)];
+	uint8_t value;
+
+	if (!hotspot_has(&vm->structs, HOTSPOT_FLAGS) ||
+	    !hotspot_read_pointer(vm, hotspot_at(vm, HOTSPOT_FLAGS), &flags) ||
+	    !hotspot_read_pointer(vm, hotspot_at(vm, HOTSPOT_FLAGS_N), &n))
+		return false;
+	for (uint64_t i = 0; i < n && i < FLAGS_MAX; i++) {
+		flag = flags + i * vm->structs.sizes[HOTSPOT_FLAG];
+		if (hotspot_read_pointer(vm, flag + hotspot_at(vm, HOTSPOT_FLAG_NAME), &text) &&
+		    hotspot_read(vm, text, found, sizeof(found)) &&
+		    !memcmp(found, name, sizeof(name)))
+			return hotspot_read_pointer(vm, flag + hotspot_at(vm, HOTSPOT_FLAG_ADDRESS),
+						    &flag) &&
+			       hotspot_read(vm, flag, &value, sizeof(value)) && value;
+	}
+	return false;
+}
+
+static bool is_known(int32_t version)
+{
+	for (size_t i = 0; i < sizeof(known_versions); i++)
+		if (known_versions[i] == version)
+			return true;
+	return false;
+}
+
+void hotspot_vm_release(const struct hotspot_vm *vm, char ret[RUNTIME_VERSION_SIZE])
+{
+	uint64_t text;
+
+	if (!hotspot_has(&vm->structs, HOTSPOT_RELEASE) ||
+	    !hotspot_read_pointer(vm, hotspot_at(vm, HOTSPOT_RELEASE), &text) ||
+	    !hotspot_read(vm, text, ret, RUNTIME_VERSION_SIZE - 1))
+		*ret = 0;
+	ret[RUNTIME_VERSION_SIZE - 1] = 0;
+	ret[strspn(ret, "0123456789.")] = 0;
+}
+
+enum runtime_state hotspot_vm_open(const struct loaded_image *image, struct hotspot_vm *ret)
+{
+	GElf_Sym symbol;
+
+	*ret = (struct hotspot_vm){ .image = image };
+	ret->structs.fields[HOTSPOT_THREADS] = HOTSPOT_NOT_THERE;
+	if (!loaded_image_find_symbol(image, "gHotSpotVMStructs", &symbol) || !wait_for(ret))
+		return RUNTIME_NONE;
+	if (!hotspot_read_number(ret, HOTSPOT_MAJOR_VERSION, &ret->version) ||
+	    !is_known(ret->version))
+		return RUNTIME_OTHER_VERSION;
+	return find_types(ret) ? RUNTIME_KNOWN : RUNTIME_OTHER_BUILD;
+}
