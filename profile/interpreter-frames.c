@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
+#include "common/stream/script-place.h"
 #include "profile/interpreter-frames.h"
 
 enum {
 	INTERPRETERS_MAX = 4 /* in one stack: files of interpreters, and functions of their loops */
 };
+
+/* Of HotSpot: the machine itself, and what starts it. */
+static const char *const machine_files[] = { "libjvm.so", "libjli.so", NULL };
 
 #define NO_IMAGE (1ULL << 32) /* more than the number of an image */
 
@@ -25,7 +29,9 @@ static const char trampoline[] = "py::";
 
 struct hiding {
 	const struct names *names;
+	const struct image_table *images;
 	const struct named_stack *stack;
+	bool is_made; /* scripts are made code, which unknown functions have places in, too */
 	uint64_t interpreters[INTERPRETERS_MAX]; /* see image_of() */
 	uint32_t loops[INTERPRETERS_MAX];	 /* names of what calls functions of a script */
 	size_t n_interpreters, n_loops;
@@ -43,14 +49,20 @@ static bool is_script(const struct hiding *hiding, size_t i)
 	return hiding->stack->frames[i].flags & WIRE_frame_flags_SCRIPT;
 }
 
+static const struct wire_frame *frame_of(const struct hiding *hiding, size_t i)
+{
+	const struct wire_frames *frames = &hiding->stack->record->frames;
+
+	return &frames->data[frames->n - 1 - i];
+}
+
 /*
  * The image of a frame, as an interpreter may map its file more than once (V8 does so with its
  * builtins), else the number of its mapping.
  */
 static uint64_t image_of(const struct hiding *hiding, size_t i)
 {
-	const struct wire_frames *frames = &hiding->stack->record->frames;
-	const struct wire_frame *frame = &frames->data[frames->n - 1 - i];
+	const struct wire_frame *frame = frame_of(hiding, i);
 	const struct mapping *mapping =
 		hiding->stack->process
 			? mapping_table_find(process_mappings(hiding->stack->process),
@@ -61,8 +73,22 @@ static uint64_t image_of(const struct hiding *hiding, size_t i)
 	return mapping ? mapping->image : NO_IMAGE | frame->mapping;
 }
 
+/* Whether a frame is of a library of the virtual machine, which calls the code that it makes. */
+static bool is_virtual_machine(const struct hiding *hiding, size_t i)
+{
+	const struct image *image = image_table_find(hiding->images, image_of(hiding, i));
+	const char *slash = image && image->path ? strrchr(image->path, '/') : NULL;
+
+	for (const char *const *file = machine_files; slash && *file; file++)
+		if (!strcmp(slash + 1, *file))
+			return true;
+	return false;
+}
+
 static bool is_interpreter(const struct hiding *hiding, size_t i)
 {
+	if (hiding->is_made && !is_script(hiding, i) && is_virtual_machine(hiding, i))
+		return true;
 	for (size_t k = 0; k < hiding->n_interpreters; k++)
 		if (hiding->interpreters[k] == image_of(hiding, i))
 			return !is_script(hiding, i);
@@ -98,7 +124,10 @@ static void find_interpreters(struct hiding *hiding)
 			continue;
 		if (!is_interpreter(hiding, i) && hiding->n_interpreters < INTERPRETERS_MAX)
 			hiding->interpreters[hiding->n_interpreters++] = image_of(hiding, i);
-		if (!is_loop(hiding, i) && hiding->n_loops < INTERPRETERS_MAX)
+		hiding->is_made |=
+			script_has(frame_of(hiding, i + 1)->address) &&
+			script_language_of(frame_of(hiding, i + 1)->address) == SCRIPT_HOTSPOT;
+		if (!hiding->is_made && !is_loop(hiding, i) && hiding->n_loops < INTERPRETERS_MAX)
 			hiding->loops[hiding->n_loops++] = name_of(hiding, i);
 	}
 }
@@ -162,10 +191,15 @@ static bool is_hidden(const struct hiding *hiding, size_t i)
 					  : is_trampoline(hiding, i));
 }
 
-size_t interpreter_frames_hide(const struct names *names, const struct named_stack *stack,
-			       struct named_frame *ret)
+size_t interpreter_frames_hide(const struct names *names, const struct image_table *images,
+			       const struct named_stack *stack, struct named_frame *ret)
 {
-	struct hiding hiding = { .names = names, .stack = stack, .end = stack->record->frames.n };
+	struct hiding hiding = {
+		.names = names,
+		.images = images,
+		.stack = stack,
+		.end = stack->record->frames.n,
+	};
 	size_t n = 0, n_starts;
 
 	while (hiding.end && !is_script(&hiding, hiding.end - 1))

@@ -17,5 +17,5 @@ bool interpreter_frames_parse(const char *text, bool *ret_hides);
  * Copies the frames that remain to `ret`, which has room for all. Returns their number; 0: the
  * stack has no frame of a script, so all remain.
  */
-size_t interpreter_frames_hide(const struct names *names, const struct named_stack *stack,
-			       struct named_frame *ret);
+size_t interpreter_frames_hide(const struct names *names, const struct image_table *images,
+			       const struct named_stack *stack, struct named_frame *ret);

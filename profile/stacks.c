@@ -114,7 +114,8 @@ static struct stack_key key_of(const struct stacks *stacks, const struct named_s
 static void find_shown(struct stacks *stacks, struct named_stack *stack)
 {
 	size_t n = stacks->hides_interpreters
-			   ? interpreter_frames_hide(&stacks->names, stack, stacks->shown_frames)
+			   ? interpreter_frames_hide(&stacks->names, &stacks->identity.images,
+						     stack, stacks->shown_frames)
 			   : 0;
 
 	stack->shown = n ? stacks->shown_frames : stack->frames;

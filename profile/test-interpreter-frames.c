@@ -14,6 +14,7 @@
 enum { FRAMES_MAX = 32, LIBC = 1, INTERPRETER, EXTENSION, PROGRAM, JIT, SCRIPT };
 
 static struct names names;
+static const struct image_table images;
 
 /* The mapping that holds a function, by the begin of its name. */
 static uint32_t mapping_of(const char *name)
@@ -55,7 +56,7 @@ static void assert_remains(const char *text, const char *remains)
 		};
 	}
 	record.frames.n = n;
-	n = interpreter_frames_hide(&names, &stack, shown);
+	n = interpreter_frames_hide(&names, &images, &stack, shown);
 	for (size_t i = 0; i < n; i++)
 		snprintf(found + strlen(found), sizeof(found) - strlen(found), "%s%s", i ? " " : "",
 			 names_text(&names, shown[i].label));
