@@ -10,6 +10,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/sum.h"
+#include "common/stream/script-place.h"
 #include "formats/format.h"
 #include "formats/output-stream.h"
 #include "formats/protobuf.h"
@@ -484,9 +485,13 @@ static void put_mappings(struct otlp_writer *self, struct protobuf *dictionary)
 static uint32_t frame_type(struct profile *profile, const struct profile_location *location)
 {
 	const char *type = location->kind == PROFILE_KERNEL ? "kernel" : "native";
-	uint32_t language = profile->modules[location->module].language;
+	const char *name =
+		names_text(&profile->stacks->names, profile->modules[location->module].language);
+	enum script_language language = script_language_of_name(name, strlen(name));
 
-	return language ? language : names_intern(&profile->stacks->names, type, strlen(type));
+	if (language < SCRIPT_LANGUAGES_MAX)
+		type = script_frame_type(language);
+	return names_intern(&profile->stacks->names, type, strlen(type));
 }
 
 static void put_location(struct otlp_writer *self, struct protobuf *dictionary,
