@@ -102,6 +102,8 @@ void scripts_count(const struct scripts *scripts, struct stage *stage)
 	if (scripts->runtimes.n_refused)
 		*counters_get(&stage->counters, "refused", "runtimes") +=
 			scripts->runtimes.n_refused;
+	if (scripts->codes.n_refused)
+		*counters_get(&stage->counters, "refused", "kept-code") += scripts->codes.n_refused;
 	if (scripts->codes.n_forgotten)
 		*counters_get(&stage->counters, "script-frames", "forgotten-all") +=
 			scripts->codes.n_forgotten;

@@ -131,22 +131,49 @@ static void test_only_bytes_of_code_are_kept(void **state)
 	assert_true(is_kept(BASELINE_NUMBER));
 }
 
-/* What did not fit is not lost: it is emitted only once. */
-static void test_kept_bytes_have_a_limit(void **state)
+/* Keeps records of a process until its own limit, or that of all, is reached. */
+static void fill(uint64_t process, uint64_t *number, uint64_t *address)
+{
+	struct wire_memory kept = { .process = process,
+				    .identity = IDENTITY,
+				    .bytes = { record.at, sizeof(record.at) } };
+	uint64_t n_refused = scripts.codes.n_refused;
+
+	while (scripts.codes.n_refused == n_refused && !scripts.codes.n_forgotten) {
+		kept.number = ++*number;
+		kept.address = *address += STEP;
+		assert_int_equal(code_table_keep(&scripts.codes, &kept, V8_CODE), 0);
+	}
+}
+
+static void test_kept_bytes_of_a_process_have_a_limit(void **state)
 {
 	struct script_code_view view;
 	uint64_t number = 100, address = OF_UNKNOWN;
 
-	make_baseline(BYTECODE);
-	record.n = sizeof(record.at);
+	fill(PROCESS, &number, &address);
+	assert_int_equal(scripts.codes.n_forgotten, 0);
+	assert_in_range(number - 100, CODE_PROCESS_BYTES_MAX / sizeof(record.at),
+			CODE_PROCESS_BYTES_MAX / sizeof(record.at) + 1);
+	assert_true(is_kept(OPTIMIZED_NUMBER));
+	assert_true(is_kept(number - 1));
+	assert_false(is_kept(number));
+	assert_int_equal(code_table_find(&scripts.codes, PROCESS, address, IDENTITY, &view),
+			 CODE_IS_NONE);
+}
+
+/* What did not fit is not lost: it is emitted only once. */
+static void test_kept_bytes_of_all_have_a_limit(void **state)
+{
+	struct script_code_view view;
+	uint64_t number = 100, address = OF_UNKNOWN, process = PROCESS;
+
 	while (!scripts.codes.n_forgotten)
-		add_record(++number, address += STEP);
-	assert_in_range(number - 100, CODE_BYTES_MAX / sizeof(record.at),
-			CODE_BYTES_MAX / sizeof(record.at) + 1);
+		fill(++process, &number, &address);
 	assert_int_equal(scripts.codes.n_bytes, sizeof(record.at));
 	assert_false(is_kept(OPTIMIZED_NUMBER));
 	assert_true(is_kept(number));
-	assert_int_equal(code_table_find(&scripts.codes, PROCESS, address, IDENTITY, &view),
+	assert_int_equal(code_table_find(&scripts.codes, process, address, IDENTITY, &view),
 			 CODE_IS_KNOWN);
 	assert_int_equal(view.number, number);
 }
@@ -161,7 +188,8 @@ int main(void)
 		TEST(test_inlinings_end),
 		TEST(test_damaged_objects_are_none),
 		TEST(test_only_bytes_of_code_are_kept),
-		TEST(test_kept_bytes_have_a_limit),
+		TEST(test_kept_bytes_of_a_process_have_a_limit),
+		TEST(test_kept_bytes_of_all_have_a_limit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

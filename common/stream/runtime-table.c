@@ -149,7 +149,6 @@ static const struct field_name hotspot_names[] = {
 	{ "const.flags", offsetof(struct runtime_fields, hotspot.const_flags), false },
 	{ "text", offsetof(struct runtime_fields, hotspot.text), false },
 	{ "text.length", offsetof(struct runtime_fields, hotspot.text_length), false },
-	{ "code.size", offsetof(struct runtime_fields, hotspot.code_size), false },
 	{ "code.method", offsetof(struct runtime_fields, hotspot.code_method), false },
 	{ "dense", offsetof(struct runtime_fields, hotspot.dense), false },
 	{ "excluded", offsetof(struct runtime_fields, hotspot.excluded), false },
@@ -253,7 +252,7 @@ static bool complete_hotspot(struct runtime_fields *fields)
 	return hotspot->method_type > 0 && hotspot->method_size >= 0 &&
 	       hotspot->method_const >= 0 && hotspot->const_size >= 0 && hotspot->const_code >= 0 &&
 	       hotspot->const_flags >= 0 && hotspot->text >= 0 && hotspot->text_length >= 0 &&
-	       hotspot->code_size >= 0 && hotspot->code_method >= 0 && hotspot->excluded >= 0 &&
+	       hotspot->code_method >= 0 && hotspot->excluded >= 0 &&
 	       is_site(&hotspot->code_begin) && is_site(&hotspot->pcs) &&
 	       is_site(&hotspot->pcs_end) && is_site(&hotspot->scopes) &&
 	       is_site(&hotspot->scopes_end) && is_site(&hotspot->metadata) &&

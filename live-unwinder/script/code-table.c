@@ -7,7 +7,10 @@
 #include "common/stream/script-place.h"
 #include "live-unwinder/script/code-table.h"
 
-enum { NUMBER_BITS = 40 };
+enum {
+	NUMBER_BITS = 40,
+	CODE_PROCESSES_MAX = 1 << 16, /* with kept bytes */
+};
 
 #define NO_CODE UINT64_MAX
 
@@ -22,10 +25,15 @@ void code_table_init(struct code_table *table)
 {
 	*table = (struct code_table){ 0 };
 	pair_map_init(&table->numbers, CODE_TABLE_MAX);
+	pair_map_init(&table->bytes_of, CODE_PROCESSES_MAX);
 }
 
 static void free_kept(struct code_table *table, struct kept_code *code)
 {
+	uint64_t *of_process = pair_map_find(&table->bytes_of, code->process, 0);
+
+	if (of_process)
+		*of_process -= code->size;
 	HASH_DEL(table->by_number, code);
 	table->n_bytes -= code->size;
 	free(code);
@@ -43,6 +51,7 @@ void code_table_deinit(struct code_table *table)
 {
 	free_all_kept(table);
 	pair_map_deinit(&table->numbers);
+	pair_map_deinit(&table->bytes_of);
 }
 
 static void forget_all(struct code_table *table)
@@ -50,6 +59,7 @@ static void forget_all(struct code_table *table)
 	table->n_forgotten++;
 	pair_map_clear(&table->numbers);
 	free_all_kept(table);
+	pair_map_clear(&table->bytes_of);
 }
 
 static uint64_t pack(const struct wire_memory *record, uint64_t trait)
@@ -82,6 +92,24 @@ static struct kept_code *find_kept(const struct code_table *table, uint64_t numb
 	return code;
 }
 
+static void count_bytes(struct code_table *table, const struct wire_memory *record)
+{
+	uint64_t *known = pair_map_find(&table->bytes_of, record->process, 0);
+
+	if (known)
+		*known += record->bytes.size;
+	else /* without memory, or of too many processes: the limit of all counts */
+		pair_map_add(&table->bytes_of, record->process, 0, record->bytes.size);
+}
+
+/* Whether a process may have more bytes. */
+static bool has_room(const struct code_table *table, const struct wire_memory *record)
+{
+	const uint64_t *known = pair_map_find(&table->bytes_of, record->process, 0);
+
+	return !known || *known + record->bytes.size <= CODE_PROCESS_BYTES_MAX;
+}
+
 static int keep_bytes(struct code_table *table, const struct wire_memory *record)
 {
 	struct kept_code *code = malloc(sizeof(*code) + record->bytes.size);
@@ -98,6 +126,7 @@ static int keep_bytes(struct code_table *table, const struct wire_memory *record
 		return -ENOMEM;
 	}
 	table->n_bytes += code->size;
+	count_bytes(table, record);
 	return 0;
 }
 
@@ -115,6 +144,10 @@ int code_table_keep(struct code_table *table, const struct wire_memory *record, 
 {
 	int r;
 
+	if (!has_room(table, record)) {
+		table->n_refused++;
+		return code_table_add(table, record, 0);
+	}
 	if (table->n_bytes + record->bytes.size > CODE_BYTES_MAX)
 		forget_all(table);
 	r = code_table_add(table, record, trait);
@@ -143,6 +176,7 @@ void code_table_prune(struct code_table *table, const struct runtime_table *runt
 
 	if (!pair_map_prune(&table->numbers, is_of_living, (void *)runtimes))
 		return;
+	pair_map_prune(&table->bytes_of, is_of_living, (void *)runtimes);
 	HASH_ITER(hh, table->by_number, code, next)
 	{
 		if (!runtime_table_find(runtimes, code->process))

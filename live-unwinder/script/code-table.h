@@ -14,7 +14,8 @@ enum { CODE_TABLE_MAX = 1 << 20 /* of all processes; beyond it all are forgotten
 enum {
 	CODE_TRAIT_MAX = (1 << 20) - 1,
 	CODE_BYTES_MAX =
-		64 << 20, /* of objects whose bytes are kept; beyond it all are forgotten */
+		256 << 20, /* of objects whose bytes are kept; beyond it all are forgotten */
+	CODE_PROCESS_BYTES_MAX = 64 << 20, /* of one process; its others are refused */
 };
 
 struct script_code_view {
@@ -26,6 +27,8 @@ struct code_table {
 	struct pair_map numbers;     /* packed: number and trait; UINT64_MAX: no code */
 	struct kept_code *by_number; /* objects whose bytes are kept */
 	uint64_t n_bytes;
+	struct pair_map bytes_of; /* (process, 0) → how many of them are its own */
+	uint64_t n_refused;
 	uint64_t n_forgotten; /* how often */
 };
 

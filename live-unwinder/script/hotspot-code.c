@@ -163,7 +163,8 @@ static int read_scopes(const struct opened *opened, uint32_t at,
 		if (n == HOTSPOT_SCOPES_MAX || !read_numbers(opened, bytes, size, numbers) ||
 		    !find_method(opened, numbers[1], &ret[n]) || numbers[0] >= at)
 			return -1;
-		ret[n++].place = numbers[2]; /* one more than the bytecode's number */
+		/* One more than the bytecode's number. */
+		ret[n++].place = numbers[2] <= HOTSPOT_BYTECODES_MAX ? numbers[2] : 0;
 		at = numbers[0];
 	}
 	return n;
@@ -172,51 +173,17 @@ static int read_scopes(const struct opened *opened, uint32_t at,
 /* The code's own method: all that is known without descriptions. */
 static int own_method(const struct opened *opened, struct hotspot_scope ret[HOTSPOT_SCOPES_MAX])
 {
-	if (opened->callees.size < CALLEE_SIZE)
+	uint64_t own;
+
+	if (opened->callees.size < CALLEE_SIZE ||
+	    !memory_field(&opened->object, opened->code->fields->code_method, &own, sizeof(own)) ||
+	    memcmp(&own, opened->callees.data, sizeof(own)) != 0)
 		return -1;
 	memcpy(&ret->method, opened->callees.data, sizeof(ret->method));
 	memcpy(&ret->identity, (const char *)opened->callees.data + CALLEE_IDENTITY,
 	       sizeof(ret->identity));
 	ret->place = 0;
 	return 1;
-}
-
-/* Leaves of `n` scopes those that others have, too, from the outermost on. Returns their number. */
-static int keep_common(struct hotspot_scope *scopes, int n, const struct hotspot_scope *others,
-		       int n_others)
-{
-	int common = 0;
-
-	while (common < n && common < n_others &&
-	       scopes[n - 1 - common].method == others[n_others - 1 - common].method) {
-		struct hotspot_scope *scope = &scopes[n - 1 - common];
-
-		if (scope->place != others[n_others - 1 - common].place)
-			scope->place = 0;
-		common++;
-		if (!scope->place)
-			break;
-	}
-	memmove(scopes, scopes + n - common, common * sizeof(*scopes));
-	return common;
-}
-
-/* Of two calls of one method at different places, either may be meant: so callees do not count. */
-static int find_between(const struct opened *opened, uint64_t next,
-			struct hotspot_scope ret[HOTSPOT_SCOPES_MAX])
-{
-	struct hotspot_scope before[HOTSPOT_SCOPES_MAX];
-	int32_t pc, scope;
-	int n, n_before;
-
-	if (!read_description(opened, next, &pc, &scope))
-		return own_method(opened, ret);
-	n = read_scopes(opened, scope, ret);
-	if (n < 0 || !next || !read_description(opened, next - 1, &pc, &scope))
-		return own_method(opened, ret);
-	n_before = read_scopes(opened, scope, before);
-	n = n_before < 0 ? 0 : keep_common(ret, n, before, n_before);
-	return n ? n : own_method(opened, ret);
 }
 
 int hotspot_code_find(const struct hotspot_code *code, uint64_t pc, bool is_call,
@@ -229,11 +196,11 @@ int hotspot_code_find(const struct hotspot_code *code, uint64_t pc, bool is_call
 
 	if (!open_code(code, &opened))
 		return -1;
-	if (pc - opened.begin > INT32_MAX ||
-	    !find_description(&opened, (int64_t)(pc - opened.begin), &i))
+	if (pc - opened.begin > INT32_MAX)
 		return -1;
-	if (!is_call && code->fields->dense != 1)
-		return find_between(&opened, i, ret);
+	if ((!is_call && code->fields->dense != 1) ||
+	    !find_description(&opened, (int64_t)(pc - opened.begin), &i))
+		return own_method(&opened, ret);
 	if (!read_description(&opened, i, &of, &scope) ||
 	    (is_call && (uint64_t)of != pc - opened.begin))
 		return own_method(&opened, ret);

@@ -7,7 +7,10 @@
 #include "common/stream/runtime-table.h"
 #include "live-unwinder/script/code-table.h"
 
-enum { HOTSPOT_SCOPES_MAX = 64 /* one inside of the other, at one place */ };
+enum {
+	HOTSPOT_SCOPES_MAX = 64,	 /* one inside of the other, at one place */
+	HOTSPOT_BYTECODES_MAX = 1 << 16, /* bytes of a method */
+};
 
 /* The object of the code (nmethod), by its address and what it was. */
 struct hotspot_code {
@@ -24,9 +27,9 @@ struct hotspot_scope {
 
 /*
  * Finds the methods that are executed at an instruction, innermost first: the last one is that of
- * the code. If a call returns to it (`is_call`), they are known; else they are those that both the
- * description before and the one behind have: compilers describe calls, and few other places,
- * unless they are told to describe all of them. Returns their number; -1: not known.
+ * the code. Compilers describe calls (`is_call`: one returns to it), but other instructions only if
+ * they are told to: of those without a description only the code's own method is known.
+ * Returns their number; -1: not known.
  */
 int hotspot_code_find(const struct hotspot_code *code, uint64_t pc, bool is_call,
 		      struct hotspot_scope ret[HOTSPOT_SCOPES_MAX]);

@@ -7,7 +7,6 @@
 
 enum {
 	WINDOW = sizeof(struct walk_call) + 3 * sizeof(uint64_t),
-	BYTECODES_MAX = 1 << 16, /* bytes of a method */
 };
 
 enum hotspot_object hotspot_object_of(const struct hotspot_fields *fields,
@@ -106,7 +105,7 @@ static uint64_t bytecode_of(const struct hotspot_walk *walk, const struct hotspo
 {
 	uint64_t number = frame->call.what[1] - walk->fields->const_size;
 
-	return number < BYTECODES_MAX ? number + 1 : 0;
+	return number < HOTSPOT_BYTECODES_MAX ? number + 1 : 0;
 }
 
 static bool add_compiled(struct hotspot_walk *walk, const struct hotspot_frame *frame,
@@ -169,7 +168,7 @@ enum script_outcome hotspot_walk_read(const struct hotspot_fields *fields,
 			is_partial |=
 				!take_frame(&walk, &frame, frame.call.where != WALK_WHERE_CALL);
 	}
-	if (is_partial)
+	if (is_partial || frames.end == WIRE_walk_end_ABSENT)
 		return SCRIPT_PARTLY;
 	if (frames.end == WIRE_walk_end_LIMIT)
 		return SCRIPT_LIMIT;

@@ -11,15 +11,22 @@ enum {
 	WALK_BACK_MAX = 64, /* bytes of a heap that are followed to a block's begin */
 	WALK_NO_BLOCK = 255,
 	WALK_FRAME_WORDS_MAX = 1 << 16,
-	WALK_CHUNKS_MAX = 24,	      /* of each part of what belongs to code */
+	WALK_CHUNKS_MAX = 24,	      /* of each part of what belongs to code, */
+	WALK_CHUNKS_ALL = 40,	      /* and of all: code with more has none */
 	WALK_INTERPRETED_BEFORE = 64, /* bytes in front of an interpreter's frame pointer: */
 	WALK_INTERPRETED_WORDS = 10,
 	WALK_INTERPRETED_PLACE = 0, /* where in the method, */
 	WALK_INTERPRETED_METHOD = 5,
-	WALK_INTERPRETED_SP = 7, /* the stack pointer of what has called it, */
-	WALK_INTERPRETED_FP = 8, /* its frame pointer, and where it goes on */
+	WALK_INTERPRETED_CALL = 6, /* its stack pointer, while it calls; 0: it does not */
+	WALK_INTERPRETED_SP = 7,   /* the stack pointer of what has called it, */
+	WALK_INTERPRETED_FP = 8,   /* its frame pointer, and where it goes on */
 	WALK_INTERPRETED_PC = 9,
 	WALK_CALLEE_SIZE = 16, /* address and identity */
+	WALK_CALL_NEAR = 0xe8, /* call: behind it the distance to its target */
+	WALK_CALL_SIZE = 5,
+	WALK_ALIGNMENT = 16,	 /* of the stack at calls */
+	WALK_STUB_MAX = 1 << 12, /* bytes of a frame that is none of compilers */
+	WALK_CALLEES_ALL = 2048, /* whose identities are found for one sample */
 };
 
 /* The address of what an object says where it is; 0: it does not. */
@@ -70,9 +77,9 @@ static __always_inline const struct walk_heap *walk_find_heap(const struct walk_
 }
 
 static __always_inline bool walk_fits(const struct walk_pattern *pattern,
-				      const struct walk_call *call, uint32_t in_begin)
+				      const struct walk_call *call, uint32_t part)
 {
-	return pattern->where && pattern->in_begin == in_begin &&
+	return pattern->where && (pattern->part == part || pattern->part == WALK_ANYWHERE) &&
 	       (call->what[0] & pattern->before_mask) == pattern->before &&
 	       (call->what[1] & pattern->at_mask) == pattern->at;
 }
@@ -82,7 +89,7 @@ __noinline uint32_t walk_find_where(const struct walk_frames *frames, struct wal
 				    uint64_t object, uint64_t pc)
 {
 	uint64_t begin, made = 0;
-	uint32_t in_begin, where = 0;
+	uint32_t part, where = 0;
 	int16_t brief;
 
 	if (!frames || !call ||
@@ -100,13 +107,95 @@ __noinline uint32_t walk_find_where(const struct walk_frames *frames, struct wal
 		return WALK_WHERE_UNKNOWN;
 	if (pc <= walk_find_site(&frames->begin_known, object))
 		return WALK_WHERE_AT_SP;
-	in_begin = pc - begin < made;
+	part = pc - begin < made ? WALK_IN_BEGIN : WALK_BEHIND;
 	for (uint32_t i = 0; i < WALK_PATTERNS_MAX; i++)
-		if (!where && walk_fits(&frames->patterns[i], call, in_begin))
+		if (!where && walk_fits(&frames->patterns[i], call, part))
 			where = frames->patterns[i].where;
-	if (!where && !in_begin)
+	if (!where && part == WALK_BEHIND)
 		where = WALK_WHERE_FRAME;
 	return where;
+}
+
+/* Instructions in front of a return address, as compilers have them. */
+struct walk_far_call {
+	uint8_t load[2]; /* mov TARGET,%r10 */
+	uint64_t target;
+	uint8_t call[3]; /* call *%r10 */
+} __attribute__((packed));
+
+/* What the call in front of a return address has called, by its own bytes; 0: it is no such call.
+ */
+static __always_inline uint64_t walk_call_target(uint64_t return_address)
+{
+	struct walk_far_call far;
+	const uint8_t *near = (const uint8_t *)(&far + 1) - WALK_CALL_SIZE;
+	int32_t distance;
+
+	if (bpf_probe_read_user(&far, sizeof(far), (const void *)(return_address - sizeof(far))))
+		return 0;
+	if (far.load[0] == 0x49 && far.load[1] == 0xba && far.call[0] == 0x41 &&
+	    far.call[1] == 0xff && far.call[2] == 0xd2)
+		return far.target;
+	if (near[0] != WALK_CALL_NEAR)
+		return 0;
+	distance = near[1] | near[2] << 8 | near[3] << 16 | (uint32_t)near[4] << 24;
+	return return_address + distance;
+}
+
+/* The object of the code that the call in front of a return address has called; 0: not known. */
+__noinline uint64_t walk_called(const struct walk_program *program, uint64_t return_address)
+{
+	const struct walk_heap *heap;
+	uint64_t target, block;
+
+	if (!program)
+		return 0;
+	target = walk_call_target(return_address);
+	heap = target ? walk_find_heap(&program->frames, target) : 0;
+	block = heap ? walk_find_block(heap, target) : 0;
+	return block ? block + program->frames.header : 0;
+}
+
+/*
+ * Whether a return address that was found for the innermost code is none of it: it is behind a call
+ * of other compiled code. Old ones lie everywhere in a stack.
+ */
+static __always_inline bool walk_contradicts(const struct walk_program *program, uint64_t object,
+					     uint64_t return_address)
+{
+	uint64_t called = walk_called(program, return_address);
+
+	return called && called != object &&
+	       walk_has_type(&program->code.object,
+			     walk_read_pointer(called + program->code.object.type_at));
+}
+
+/*
+ * Of the innermost code that is none of compilers: it has no frame, as the alignment of the stack
+ * says, or one with a frame pointer. It counts only if the return address is behind a call of this
+ * very code.
+ */
+__noinline int walk_leave_stub(const struct walk_program *program, struct walk_call *call,
+			       uint64_t object, uint64_t sp)
+{
+	uint64_t record[2] = { 0 };
+
+	if (!program || !call)
+		return 0;
+	if (sp % WALK_ALIGNMENT) {
+		call->where = WALK_WHERE_AT_SP;
+		call->next_pc = walk_read_pointer(sp);
+		call->next_sp = sp + sizeof(record[0]);
+		call->next_fp = call->fp;
+	} else if (call->fp - sp < WALK_STUB_MAX &&
+		   !bpf_probe_read_user(record, sizeof(record), (const void *)call->fp)) {
+		call->where = WALK_WHERE_FRAME;
+		call->next_pc = record[1];
+		call->next_sp = call->fp + sizeof(record);
+		call->next_fp = record[0];
+	}
+	return call->next_pc && call->next_sp % WALK_ALIGNMENT == 0 &&
+	       walk_called(program, call->next_pc) == object;
 }
 
 /* Finds what has called made code. False: it is not known. */
@@ -129,6 +218,9 @@ __noinline int walk_leave_made(const struct walk_frames *frames, struct walk_cal
 	if (!cfa || words > WALK_FRAME_WORDS_MAX ||
 	    bpf_probe_read_user(record, sizeof(record), (const void *)(cfa - sizeof(record))))
 		return 0;
+	/* Calls of compiled code are aligned: else something was pushed, or popped already. */
+	if (call->where != WALK_WHERE_CALL && cfa % WALK_ALIGNMENT)
+		return 0;
 	call->next_pc = record[1];
 	call->next_sp = cfa;
 	call->next_fp = call->fp;
@@ -145,6 +237,10 @@ __noinline int walk_leave_interpreted(struct walk_call *call)
 	if (!call || bpf_probe_read_user(words, sizeof(words),
 					 (const void *)(call->fp - WALK_INTERPRETED_BEFORE)))
 		return 0;
+	/* What is innermost calls nothing: else the frame was left, and it is that of its caller.
+	 */
+	if (call->where != WALK_WHERE_CALL && words[WALK_INTERPRETED_CALL])
+		return 0;
 	call->kind = WALK_CALL_INTERPRETED;
 	call->what[0] = words[WALK_INTERPRETED_METHOD];
 	call->what[1] = words[WALK_INTERPRETED_PLACE];
@@ -152,6 +248,30 @@ __noinline int walk_leave_interpreted(struct walk_call *call)
 	call->next_sp = words[WALK_INTERPRETED_SP];
 	call->next_fp = words[WALK_INTERPRETED_FP];
 	return 1;
+}
+
+/*
+ * Of the interpreter, where a function begins: the return address is on top of the stack, and the
+ * stack pointer that its caller goes on with in a register.
+ */
+__noinline int walk_leave_begun(struct walk_call *call, uint64_t sp, uint64_t caller_sp)
+{
+	if (!call)
+		return 0;
+	call->where = WALK_WHERE_AT_SP;
+	call->next_pc = walk_read_pointer(sp);
+	call->next_sp = caller_sp;
+	call->next_fp = call->fp;
+	return call->next_pc != 0;
+}
+
+static __always_inline bool walk_has_begun(const struct walk_frames *frames, uint64_t pc)
+{
+	bool has_begun = false;
+
+	for (uint32_t i = 0; i < WALK_BEGINS_MAX; i++)
+		has_begun |= pc >= frames->begins[i].from && pc < frames->begins[i].to;
+	return has_begun;
 }
 
 /* Goes on where code has noted that it called other code. */
@@ -196,6 +316,17 @@ static __always_inline uint32_t walk_find_innermost(const struct walk *walk, uin
 							      : WALK_WHERE_UNKNOWN;
 }
 
+/*
+ * Whether the caller is an interpreter's frame that is being made of one of compiled code: by other
+ * made code, which has called C++.
+ */
+static __always_inline bool walk_is_unfilled(const struct walk_frames *frames,
+					     const struct walk_call *call)
+{
+	return call->kind == WALK_CALL_OTHER && call->where == WALK_WHERE_CALL &&
+	       call->next_pc >= frames->interpreter_from && call->next_pc < frames->interpreter_to;
+}
+
 /* Finds the object of made code, and what has called it. Returns the object's address. */
 static __always_inline uint64_t walk_leave_frame(struct walk *walk, const struct walk_heap *heap,
 						 bool *ret_is_left)
@@ -207,6 +338,10 @@ static __always_inline uint64_t walk_leave_frame(struct walk *walk, const struct
 
 	*ret_is_left = false;
 	call->where = state->is_again ? WALK_WHERE_FRAME : WALK_WHERE_CALL;
+	if (state->is_again && walk_has_begun(frames, pc)) {
+		*ret_is_left = walk_leave_begun(call, state->address, walk->work->registers.place);
+		return 0;
+	}
 	if (pc >= frames->interpreter_from && pc < frames->interpreter_to) {
 		*ret_is_left = walk_leave_interpreted(call);
 		if (state->is_again)
@@ -226,7 +361,14 @@ static __always_inline uint64_t walk_leave_frame(struct walk *walk, const struct
 		call->kind = WALK_CALL_COMPILED;
 	if (state->is_again) /* the innermost one */
 		call->where = walk_find_innermost(walk, object, type);
-	*ret_is_left = walk_leave_made(frames, call, object, state->address);
+	if (call->where == WALK_WHERE_UNKNOWN && call->kind == WALK_CALL_OTHER) {
+		*ret_is_left = walk_leave_stub(walk->program, call, object, state->address);
+		return object;
+	}
+	*ret_is_left = walk_leave_made(frames, call, object, state->address) &&
+		       (call->where == WALK_WHERE_CALL ||
+			!walk_contradicts(walk->program, object, call->next_pc)) &&
+		       !walk_is_unfilled(frames, call);
 	return object;
 }
 
@@ -259,8 +401,10 @@ static __always_inline long walk_read_frame(struct walk *walk)
 	struct walk_element *element;
 	bool is_left;
 
-	if (!heap || !sp)
+	if (!sp)
 		return walk_stop(walk, WIRE_walk_end_END);
+	if (!heap)
+		return walk_stop(walk, WIRE_walk_end_ABSENT);
 	barrier_var(used);
 	if (state->n == WALK_ELEMENTS_MAX ||
 	    used > SAMPLE_PART_MAX - sizeof(*element) - sizeof(*call) - WALK_CODE_SIZE)
@@ -270,6 +414,11 @@ static __always_inline long walk_read_frame(struct walk *walk)
 	*call = (struct walk_call){ .fp = state->frame };
 	code[0] = state->instruction;
 	code[1] = walk_leave_frame(walk, heap, &is_left);
+	/* Only C++ that has called code at its entry is no such code itself. */
+	if (call->kind != WALK_CALL_ENTRY && !walk_find_heap(&walk->program->frames, call->next_pc))
+		is_left = false;
+	if (!is_left)
+		call->next_pc = 0;
 	code[2] = 0;
 	element->address = sp;
 	element->identity = 0;
@@ -285,7 +434,7 @@ static __always_inline long walk_emit_chunk(struct walk *walk, const struct walk
 	struct walk_work *work = walk->work;
 	struct walk_made *made = &work->made;
 	uint64_t size = made->to - made->from;
-	long r = -EAGAIN;
+	long r = 0;
 
 	if (!size || made->to < made->from)
 		return 1;
@@ -293,8 +442,8 @@ static __always_inline long walk_emit_chunk(struct walk *walk, const struct walk
 	barrier_var(size);
 	if (size > WALK_CHUNK_SIZE)
 		return 1;
-	if (walk_has_room(&work->state) &&
-	    !bpf_probe_read_user(work->of_code.bytes, size, (const void *)made->from))
+	/* What is not in memory stays unknown. */
+	if (!bpf_probe_read_user(work->of_code.bytes, size, (const void *)made->from))
 		r = walk_emit(walk, &work->of_code, maps->parts, made->from, made->identity, size);
 	work->state.is_lost |= r == -ENOSPC;
 	work->state.n_left += r != 0;
@@ -313,6 +462,10 @@ static __always_inline void walk_put_callee(struct walk *walk, const struct walk
 	if (n >= WALK_CALLEES_MAX || !address ||
 	    !walk_has_type(&walk->program->object, walk_read_pointer(address)))
 		return;
+	if (work->state.n_steps++ >= WALK_CALLEES_ALL) {
+		work->state.n_left++;
+		return;
+	}
 	to = (void *)(work->of_code.bytes + n * WALK_CALLEE_SIZE);
 	to[0] = address;
 	to[1] = walk_read_object(walk, maps, address);
@@ -332,7 +485,7 @@ static __always_inline long walk_read_callee(struct walk *walk, const struct wal
 	address = walk_read_pointer(made->from);
 	made->from += sizeof(address);
 	walk_put_callee(walk, maps, address);
-	return work->state.is_lost ? 1 : 0;
+	return work->state.is_lost || work->state.n_left ? 1 : 0;
 }
 
 static __always_inline void walk_begin_range(struct walk *walk, const struct walk_site range[2])
@@ -349,6 +502,7 @@ static __always_inline bool walk_emit_callees(struct walk *walk, const struct wa
 {
 	struct walk_work *work = walk->work;
 	uint64_t n_left = work->state.n_left, at, size;
+	long r;
 
 	walk_begin_range(walk, walk->program->frames.callees);
 	at = work->made.from;
@@ -360,8 +514,34 @@ static __always_inline bool walk_emit_callees(struct walk *walk, const struct wa
 		return false;
 	size = work->made.n * WALK_CALLEE_SIZE;
 	barrier_var(size);
-	return at && size <= WALK_MEMORY_MAX &&
-	       !walk_emit(walk, &work->of_code, maps->parts, at + 1, work->made.identity, size);
+	if (!at || size > WALK_MEMORY_MAX)
+		return false;
+	r = walk_emit(walk, &work->of_code, maps->parts, at + 1, work->made.identity, size);
+	work->state.is_lost |= r == -ENOSPC;
+	return r == 0;
+}
+
+/* How many chunks the ranges of code are; more than the limit: they are not emitted. */
+static __always_inline uint64_t walk_count_chunks(struct walk *walk)
+{
+	const struct walk_made *made = &walk->work->made;
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < WALK_RANGES; i++) {
+		walk_begin_range(walk, walk->program->frames.ranges[i]);
+		if (made->to - made->from > WALK_CHUNKS_MAX * WALK_CHUNK_SIZE)
+			return WALK_NEW_MAX;
+		n += (made->to - made->from + WALK_CHUNK_SIZE - 1) / WALK_CHUNK_SIZE;
+	}
+	return n;
+}
+
+/* Whether so many chunks, and the object behind them, may be emitted with this sample. */
+static __always_inline bool walk_has_room_for(const struct walk_state *state, uint64_t n)
+{
+	uint64_t chunk = read_record_size(sizeof(uint64_t) + WALK_CHUNK_SIZE);
+
+	return state->n_new + n < WALK_NEW_MAX && state->n_emitted + (n + 1) * chunk <= state->room;
 }
 
 /*
@@ -371,11 +551,16 @@ static __always_inline long walk_emit_made(struct walk *walk, const struct walk_
 					   const struct walk_callbacks *callbacks)
 {
 	struct walk_work *work = walk->work;
-	uint64_t n_left = work->state.n_left, size = walk->program->code.object.size;
+	uint64_t n_left = work->state.n_left, size = walk->program->code.object.size,
+		 n_chunks = walk_count_chunks(walk);
 
 	if (!walk_emit_callees(walk, maps, callbacks->callee))
 		return -EAGAIN;
-	for (uint32_t i = 0; i < WALK_RANGES; i++) {
+	if (n_chunks >= WALK_CHUNKS_ALL)
+		n_chunks = 0;
+	if (!walk_has_room_for(&work->state, n_chunks))
+		return -EAGAIN;
+	for (uint32_t i = 0; i < WALK_RANGES && n_chunks; i++) {
 		walk_begin_range(walk, walk->program->frames.ranges[i]);
 		bpf_loop(WALK_CHUNKS_MAX, callbacks->chunk, walk, 0);
 	}
@@ -401,7 +586,12 @@ static __always_inline void walk_put_made(struct walk *walk, const struct walk_m
 	if (!made->identity)
 		return;
 	place = walk_find_place(walk, maps->seen, made->object, made->identity);
-	if (place.set && !walk_is_in(place.set, place.item))
+	if (!place.set || walk_is_in(place.set, place.item))
+		return;
+	/* The next sample goes on with what has no room in this one. */
+	if (walk->work->state.n_left)
+		walk->work->state.n_left++;
+	else
 		walk_note(&walk->work->state, place, walk_emit_made(walk, maps, callbacks));
 }
 

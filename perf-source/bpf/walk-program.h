@@ -36,6 +36,7 @@ enum {
 	WALK_PATTERNS_MAX = 32,
 	WALK_RANGES = 3,
 	WALK_CALLEES_MAX = 512,
+	WALK_BEGINS_MAX = 8,
 	WALK_NOT_THERE = UINT16_MAX,
 };
 
@@ -202,12 +203,15 @@ struct walk_site {
 	uint16_t pointer, further, offset, offset_size;
 };
 
+/* Up to where code's frame is made, or behind. */
+enum walk_part { WALK_IN_BEGIN, WALK_BEHIND, WALK_ANYWHERE };
+
 /* Instructions which tell where the frame is: eight bytes in front of the current one, and of it.
  */
 struct walk_pattern {
 	uint64_t before, before_mask, at, at_mask;
-	uint16_t where;	   /* enum walk_where; 0: there is no such pattern */
-	uint16_t in_begin; /* it counts up to where the frame is made; else behind */
+	uint16_t where; /* enum walk_where; 0: there is no such pattern */
+	uint16_t part;	/* where it counts: enum walk_part */
 	uint16_t reserved[2];
 };
 
@@ -220,6 +224,10 @@ struct walk_pattern {
 struct walk_frames {
 	struct walk_heap heaps[WALK_HEAPS_MAX];
 	uint64_t interpreter_from, interpreter_to;
+	/* Its code that functions begin with, where they have no frame yet. 0 and 0: none. */
+	struct {
+		uint64_t from, to;
+	} begins[WALK_BEGINS_MAX];
 	uint64_t entry; /* where code that C++ has called returns to */
 	struct walk_pattern patterns[WALK_PATTERNS_MAX];
 	uint64_t bare_type; /* of objects whose code has no frames; as the types of compiled code */

@@ -397,6 +397,21 @@ static void warn_of_unknown(struct contexts *contexts, uint32_t pid, const struc
 		   runtime_known_versions(runtime->language));
 }
 
+/* An interpreter that is being started is looked at again, for some time. 0 or -ENOMEM. */
+static int look_again(struct contexts *contexts, const struct context_job *job)
+{
+	if (job->n_looks == CONTEXTS_LOOKS_MAX) {
+		contexts->n_runtimes_refused++;
+		return 0;
+	}
+	return add(contexts, (struct context_job){
+				     .pid = job->pid,
+				     .hints = { .may_have_runtime = true },
+				     .added = clock_now(CLOCK_MONOTONIC),
+				     .n_looks = job->n_looks + 1,
+			     });
+}
+
 /* Says once how a program would tell more. */
 static void say_partly_told(struct contexts *contexts, uint32_t pid)
 {
@@ -427,6 +442,8 @@ static int take_runtime(struct contexts *contexts, const struct context_job *job
 
 	if (runtime->language >= SCRIPT_LANGUAGES_MAX) /* the helper read a hostile file */
 		return 0;
+	if (runtime->state == RUNTIME_NOT_YET)
+		return look_again(contexts, job);
 	if (runtime->state != RUNTIME_NONE && runtime->state != RUNTIME_KNOWN)
 		warn_of_unknown(contexts, job->pid, runtime);
 	if (runtime->state != RUNTIME_KNOWN || pair_map_find(&contexts->runtimes, job->upid, 0) ||

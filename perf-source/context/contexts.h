@@ -19,10 +19,11 @@ enum {
 	CONTEXTS_UNKNOWN_MAX = 8,    /* files of interpreters that a warning names */
 	CONTEXTS_STUCK_MAX = 8,	     /* helpers that cannot be ended: then no more are started */
 	CONTEXTS_WAITING_MAX = 8192, /* processes whose context is to be read */
-	CONTEXTS_TAKEN_MAX = 64,     /* reports of the program that are taken at one time */
-	CONTEXTS_FILES_MS = 2000,    /* how long to wait for the process's files to be opened, */
-	CONTEXTS_WAIT_MS = 10000,    /* and for the stream to come to what the process is now */
-	CONTEXTS_PAUSE_MS = 250,     /* between two looks at one process's context, at least */
+	CONTEXTS_LOOKS_MAX = 250, /* at an interpreter that is being started: about two minutes */
+	CONTEXTS_TAKEN_MAX = 64,  /* reports of the program that are taken at one time */
+	CONTEXTS_FILES_MS = 2000, /* how long to wait for the process's files to be opened, */
+	CONTEXTS_WAIT_MS = 10000, /* and for the stream to come to what the process is now */
+	CONTEXTS_PAUSE_MS = 250,  /* between two looks at one process's context, at least */
 };
 
 /* A process whose context is to be read. */
@@ -31,6 +32,7 @@ struct context_job {
 	uint64_t upid; /* its incarnation when the helper began */
 	struct context_hints hints;
 	uint64_t added, begun; /* CLOCK_MONOTONIC */
+	uint32_t n_looks;      /* that found an interpreter which was being started */
 	struct context_reader reader;
 };
 

@@ -25,6 +25,18 @@ static void add_range(struct hotspot_vm *vm, uint64_t from, uint64_t to)
 	}
 }
 
+/* Adds code in which a method has no frame yet; the head of a piece is no code. */
+static void add_begin(struct walk_frames *frames, uint64_t from, uint64_t to)
+{
+	for (size_t i = 0; from < to && i < WALK_BEGINS_MAX; i++) {
+		if (frames->begins[i].to)
+			continue;
+		frames->begins[i].from = from;
+		frames->begins[i].to = to;
+		return;
+	}
+}
+
 /* Code of a piece of the interpreter. */
 struct interpreter_piece {
 	uint8_t code[PIECE_READ];
@@ -73,6 +85,23 @@ static size_t find_left(const struct interpreter_piece *piece)
 	return 0;
 }
 
+/*
+ * How far in a piece that makes a frame it has not begun to: it takes the return address off the
+ * stack to make room for variables, or, if there is no room, to throw an exception
+ * (generate_normal_entry(), generate_stack_overflow_check()). 0: no such code was found.
+ */
+static size_t find_begun(const struct interpreter_piece *piece)
+{
+	static const uint8_t make_room[] = { 0x58, 0x4c, 0x8d, 0x74, 0xcc },
+			     lack_room[] = { 0x58, 0x49, 0x8b, 0xe5 };
+
+	for (size_t i = 0; i < piece->size; i++)
+		if (has_bytes(piece, i, make_room, sizeof(make_room)) ||
+		    has_bytes(piece, i, lack_room, sizeof(lack_room)))
+			return i + 1;
+	return 0;
+}
+
 static bool begins_with(const char *text, const char *begin)
 {
 	return !strncmp(text, begin, strlen(begin));
@@ -81,10 +110,10 @@ static bool begins_with(const char *text, const char *begin)
 /*
  * The part of a piece of the interpreter's code in which the frame of the method is there. Those of
  * bytecodes have it, but for the end of those that leave the method; code that methods begin with
- * makes it.
+ * makes it, and at first has not begun to.
  */
 static void add_piece(struct hotspot_vm *vm, int32_t bytecode, const char *name, uint64_t from,
-		      uint64_t to)
+		      uint64_t to, struct walk_frames *frames)
 {
 	bool returns = strstr(name, "return");
 	struct interpreter_piece piece = { .size = to - from < PIECE_READ ? to - from
@@ -98,6 +127,9 @@ static void add_piece(struct hotspot_vm *vm, int32_t bytecode, const char *name,
 		add_range(vm, from, from + find_left(&piece));
 	else if (begins_with(name, "method entry point (kind = zerolocals"))
 		add_range(vm, from + find_made(&piece), to);
+	if (begins_with(name, "method entry point (kind = zerolocals") ||
+	    begins_with(name, "method entry point (kind = native"))
+		add_begin(frames, from, from + find_begun(&piece));
 }
 
 /* The interpreter's code is a list of pieces. */
@@ -123,7 +155,7 @@ bool hotspot_interpreter_find(struct hotspot_vm *vm, struct walk_frames *frames)
 					  &text) ||
 		    !hotspot_read(vm, text, name, sizeof(name) - 1) || size <= 0 || size > end)
 			return false;
-		add_piece(vm, bytecode, name, piece, piece + size);
+		add_piece(vm, bytecode, name, piece, piece + size, frames);
 	}
 	return vm->n_ranges > 0;
 }

@@ -8,41 +8,39 @@ enum { WORD = 8 };
 /*
  * Code where the frame is not all there. `..`: any byte; `before` ends where the instruction
  * begins. (MacroAssembler::verified_entry, C1_MacroAssembler::build_frame and remove_frame,
- * MachEpilogNode::emit, C2SafepointPollStub.)
+ * MachEpilogNode::emit, reserved_stack_check.) What no pattern tells is told by the alignment of
+ * the stack (read-frames.h).
  */
 static const struct {
 	const char *before, *at;
 	enum walk_where where;
-	bool in_begin;
+	enum walk_part part;
 } patterns[] = {
-	{ "", "89 84 24", WALK_WHERE_AT_SP, true }, /* touches the stack farther down */
-	{ "", "55", WALK_WHERE_AT_SP, true },	    /* push %rbp */
-	{ "55", "48 8b ec", WALK_WHERE_BEHIND_SAVED, true },
-	{ "55", "48 83 ec", WALK_WHERE_BEHIND_SAVED, true },
-	{ "55", "48 81 ec", WALK_WHERE_BEHIND_SAVED, true },
-	{ "48 8b ec", "48 83 ec", WALK_WHERE_BEHIND_SAVED, true },
-	{ "48 8b ec", "48 81 ec", WALK_WHERE_BEHIND_SAVED, true },
-	{ "", "48 83 ec", WALK_WHERE_AT_SP, true }, /* sub ..,%rsp */
-	{ "", "48 81 ec", WALK_WHERE_AT_SP, true },
-	{ "", "48 89 6c 24", WALK_WHERE_UNSAVED, true }, /* mov %rbp,..(%rsp) */
-	{ "", "48 89 ac 24", WALK_WHERE_UNSAVED, true },
-	{ "", "41 81 7f", WALK_WHERE_FRAME, true }, /* a barrier: cmpl ..(%r15) */
-	{ "41 81 7f .. .. .. .. ..", "0f 8", WALK_WHERE_FRAME, true }, /* j.. */
-	{ "41 81 7f .. .. .. .. ..", "7", WALK_WHERE_FRAME, true },
-	{ "", "c3", WALK_WHERE_AT_SP, false },		   /* ret */
-	{ "", "5d", WALK_WHERE_BEHIND_SAVED, false },	   /* pop %rbp */
-	{ "48 83 c4 .. 5d", "", WALK_WHERE_AT_SP, false }, /* add ..,%rsp; pop %rbp */
-	{ "48 81 c4 .. .. .. .. 5d", "", WALK_WHERE_AT_SP, false },
-	{ "5d", "49 3b", WALK_WHERE_AT_SP, false }, /* may it return? cmp ..(%r15),%rsp */
-	{ "5d", "4d 8b", WALK_WHERE_AT_SP, false }, /* mov ..(%r15),%r10 */
-	{ "5d", "85 05", WALK_WHERE_AT_SP, false }, /* test %eax,..(%rip) */
-	{ "49 3b 67 ..", "0f 87", WALK_WHERE_AT_SP, false },
-	{ "49 3b a7 .. .. .. ..", "0f 87", WALK_WHERE_AT_SP, false },
-	{ "4d 8b 57 ..", "41 85 02", WALK_WHERE_AT_SP, false },
-	{ "4d 8b 97 .. .. .. ..", "41 85 02", WALK_WHERE_AT_SP, false },
-	{ "", "4c 8d 15 .. .. .. .. 4d", WALK_WHERE_AT_SP, false }, /* where it waits to return */
-	{ "4c 8d 15 .. .. .. ..", "4d 89 97", WALK_WHERE_AT_SP, false },
-	{ "4d 89 97 .. .. .. ..", "e9", WALK_WHERE_AT_SP, false },
+	{ "", "89 84 24 .. .. .. ff", WALK_WHERE_AT_SP,
+	  WALK_ANYWHERE },			       /* touches the stack below */
+	{ "", "55", WALK_WHERE_AT_SP, WALK_ANYWHERE }, /* push %rbp */
+	{ "55", "48 8b ec", WALK_WHERE_BEHIND_SAVED, WALK_ANYWHERE },
+	{ "55", "48 83 ec", WALK_WHERE_BEHIND_SAVED, WALK_ANYWHERE },
+	{ "55", "48 81 ec", WALK_WHERE_BEHIND_SAVED, WALK_ANYWHERE },
+	{ "55 48 8b ec", "48 83 ec", WALK_WHERE_BEHIND_SAVED, WALK_ANYWHERE },
+	{ "55 48 8b ec", "48 81 ec", WALK_WHERE_BEHIND_SAVED, WALK_ANYWHERE },
+	{ "", "48 83 ec", WALK_WHERE_AT_SP, WALK_IN_BEGIN }, /* sub ..,%rsp */
+	{ "", "48 81 ec", WALK_WHERE_AT_SP, WALK_IN_BEGIN },
+	{ "", "48 89 6c 24", WALK_WHERE_UNSAVED, WALK_IN_BEGIN }, /* mov %rbp,..(%rsp) */
+	{ "", "48 89 ac 24", WALK_WHERE_UNSAVED, WALK_IN_BEGIN },
+	{ "", "41 81 7f", WALK_WHERE_FRAME, WALK_IN_BEGIN }, /* a barrier: cmpl ..(%r15) */
+	{ "41 81 7f .. .. .. .. ..", "0f 8", WALK_WHERE_FRAME, WALK_IN_BEGIN }, /* j.. */
+	{ "41 81 7f .. .. .. .. ..", "7", WALK_WHERE_FRAME, WALK_IN_BEGIN },
+	{ "", "c3", WALK_WHERE_AT_SP, WALK_BEHIND },		 /* ret */
+	{ "", "5d", WALK_WHERE_BEHIND_SAVED, WALK_BEHIND },	 /* pop %rbp */
+	{ "48 83 c4 .. 5d", "", WALK_WHERE_AT_SP, WALK_BEHIND }, /* add ..,%rsp; pop %rbp */
+	{ "48 81 c4 .. .. .. .. 5d", "", WALK_WHERE_AT_SP, WALK_BEHIND },
+	{ "", "49 3b 67", WALK_WHERE_AT_SP, WALK_BEHIND }, /* may it return? cmp ..(%r15),%rsp */
+	{ "", "49 3b a7", WALK_WHERE_AT_SP, WALK_BEHIND },
+	{ "49 3b 67 ..", "", WALK_WHERE_AT_SP, WALK_BEHIND }, /* j.. */
+	{ "49 3b a7 .. .. .. ..", "", WALK_WHERE_AT_SP, WALK_BEHIND },
+	{ "4d 8b 57 ..", "41 85 02", WALK_WHERE_AT_SP, WALK_BEHIND }, /* in JDK 11 */
+	{ "4d 8b 97 .. .. .. ..", "41 85 02", WALK_WHERE_AT_SP, WALK_BEHIND },
 };
 
 _Static_assert(sizeof(patterns) / sizeof(*patterns) <= WALK_PATTERNS_MAX, "room for all");
@@ -83,6 +81,6 @@ void hotspot_patterns_make(struct walk_pattern ret[WALK_PATTERNS_MAX])
 		}
 		read_bytes(patterns[i].at, &ret->at, &ret->at_mask);
 		ret->where = patterns[i].where;
-		ret->in_begin = patterns[i].in_begin;
+		ret->part = patterns[i].part;
 	}
 }

@@ -8,12 +8,19 @@
 
 enum {
 	WORD = 8,
-	TRIES_MAX = 150, /* while the VM starts */
+	TRIES_MAX = 20, /* while the VM starts: then it is looked at again */
 	PAUSE_NS = 10000000,
+	OFFSETS_MAX = 4096,
 	VTABLE_HEAD = 16,  /* in front of what an object leads to */
 	KIND_COMPILED = 1, /* CodeBlobKind::Nmethod, */
 	KIND_BARE = 4,	   /* and Vtable */
 	FLAGS_MAX = 8192,
+	FLAG_NAME_MAX = 32,
+	/* JVMFlagOrigin: of those that are set as the VM starts: by command line, environment or
+	 * file. */
+	ORIGIN_MASK = 15,
+	ORIGIN_FIRST = 1,
+	ORIGIN_LAST = 3,
 };
 
 static const uint8_t known_versions[] = { 11, 17, 21, 25 };
@@ -96,27 +103,40 @@ static bool find_types(struct hotspot_vm *vm)
 	       find_vtable(vm, "_ZTV10VtableBlob", &vm->bare_type);
 }
 
-bool hotspot_vm_describes_all(const struct hotspot_vm *vm)
+/* Finds a flag of the VM by its name, which has `size` bytes with the zero. */
+static bool find_flag(const struct hotspot_vm *vm, const char *name, size_t size, uint64_t *ret)
 {
-	static const char name[] = "DebugNonSafepoints";
-	uint64_t flags, n, text, flag;
-	char found[sizeof(name)];
-	uint8_t value;
+	uint64_t flags, n, text;
+	char found[FLAG_NAME_MAX];
 
 	if (!hotspot_has(&vm->structs, HOTSPOT_FLAGS) ||
 	    !hotspot_read_pointer(vm, hotspot_at(vm, HOTSPOT_FLAGS), &flags) ||
 	    !hotspot_read_pointer(vm, hotspot_at(vm, HOTSPOT_FLAGS_N), &n))
 		return false;
 	for (uint64_t i = 0; i < n && i < FLAGS_MAX; i++) {
-		flag = flags + i * vm->structs.sizes[HOTSPOT_FLAG];
-		if (hotspot_read_pointer(vm, flag + hotspot_at(vm, HOTSPOT_FLAG_NAME), &text) &&
-		    hotspot_read(vm, text, found, sizeof(found)) &&
-		    !memcmp(found, name, sizeof(name)))
-			return hotspot_read_pointer(vm, flag + hotspot_at(vm, HOTSPOT_FLAG_ADDRESS),
-						    &flag) &&
-			       hotspot_read(vm, flag, &value, sizeof(value)) && value;
+		*ret = flags + i * vm->structs.sizes[HOTSPOT_FLAG];
+		if (hotspot_read_pointer(vm, *ret + hotspot_at(vm, HOTSPOT_FLAG_NAME), &text) &&
+		    hotspot_read(vm, text, found, size) && !memcmp(found, name, size))
+			return true;
 	}
 	return false;
+}
+
+/* An agent may set it later: code that was compiled before describes only calls. */
+bool hotspot_vm_describes_all(const struct hotspot_vm *vm)
+{
+	static const char name[] = "DebugNonSafepoints";
+	uint64_t flag, at;
+	uint32_t origin;
+	uint8_t value;
+
+	_Static_assert(sizeof(name) <= FLAG_NAME_MAX, "room for the name");
+	return find_flag(vm, name, sizeof(name), &flag) &&
+	       hotspot_read_pointer(vm, flag + hotspot_at(vm, HOTSPOT_FLAG_ADDRESS), &at) &&
+	       hotspot_read(vm, at, &value, sizeof(value)) && value &&
+	       hotspot_read(vm, flag + hotspot_at(vm, HOTSPOT_FLAG_FLAGS), &origin,
+			    sizeof(origin)) &&
+	       (origin & ORIGIN_MASK) >= ORIGIN_FIRST && (origin & ORIGIN_MASK) <= ORIGIN_LAST;
 }
 
 static bool is_known(int32_t version)
@@ -139,16 +159,74 @@ void hotspot_vm_release(const struct hotspot_vm *vm, char ret[RUNTIME_VERSION_SI
 	ret[strspn(ret, "0123456789.")] = 0;
 }
 
+/* Fields that only some versions have: code has what belongs to it behind it, or elsewhere. */
+static const enum hotspot_field of_some[] = {
+	HOTSPOT_OBJECT_CLASS_11, HOTSPOT_OBJECT_CLASS,	  HOTSPOT_BLOB_KIND,
+	HOTSPOT_CODE_METHOD_11,	 HOTSPOT_CODE_METHOD,	  HOTSPOT_CONST_FLAGS_11,
+	HOTSPOT_CONST_FLAGS,	 HOTSPOT_POOL_FILE_INDEX, HOTSPOT_KLASS_FILE_INDEX,
+};
+static const enum hotspot_field of_behind[] = {
+	HOTSPOT_BLOB_CODE_BEGIN,	  HOTSPOT_CODE_ENTRY,
+	HOTSPOT_CODE_METADATA_OFFSET,	  HOTSPOT_CODE_SCOPES_BEGIN,
+	HOTSPOT_CODE_DEPENDENCIES_OFFSET,
+};
+static const enum hotspot_field of_elsewhere[] = {
+	HOTSPOT_BLOB_CODE_OFFSET,     HOTSPOT_BLOB_MUTABLE,	   HOTSPOT_BLOB_MUTABLE_SIZE,
+	HOTSPOT_BLOB_RELOCATION_SIZE, HOTSPOT_CODE_ENTRY_OFFSET,   HOTSPOT_CODE_SCOPES_OFFSET,
+	HOTSPOT_CODE_IMMUTABLE,	      HOTSPOT_CODE_IMMUTABLE_SIZE,
+};
+
+static bool is_in(enum hotspot_field field, const enum hotspot_field *fields, size_t n)
+{
+	while (n--)
+		if (fields[n] == field)
+			return true;
+	return false;
+}
+
+static bool has_one(const struct hotspot_structs *structs, enum hotspot_field a,
+		    enum hotspot_field b)
+{
+	return hotspot_has(structs, a) || hotspot_has(structs, b);
+}
+
+#define IS_IN(field, fields) is_in(field, fields, sizeof(fields) / sizeof(*(fields)))
+
+/* Whether each field is there that this version should have, and each offset is one. */
+static bool has_all_fields(const struct hotspot_structs *structs)
+{
+	bool is_elsewhere = hotspot_has(structs, HOTSPOT_CODE_IMMUTABLE);
+
+	for (enum hotspot_field i = 0; i < HOTSPOT_FIELDS_MAX; i++) {
+		if (hotspot_has(structs, i) && i >= HOTSPOT_FIRST_OFFSET &&
+		    structs->fields[i] >= OFFSETS_MAX)
+			return false;
+		if (!hotspot_has(structs, i) && !IS_IN(i, of_some) &&
+		    !(is_elsewhere ? IS_IN(i, of_behind) : IS_IN(i, of_elsewhere)))
+			return false;
+	}
+	for (size_t i = 0; i < HOTSPOT_TYPES_MAX; i++)
+		if (!structs->sizes[i] || structs->sizes[i] >= OFFSETS_MAX)
+			return false;
+	return has_one(structs, HOTSPOT_OBJECT_CLASS_11, HOTSPOT_OBJECT_CLASS) &&
+	       has_one(structs, HOTSPOT_CODE_METHOD_11, HOTSPOT_CODE_METHOD) &&
+	       has_one(structs, HOTSPOT_CONST_FLAGS_11, HOTSPOT_CONST_FLAGS) &&
+	       has_one(structs, HOTSPOT_POOL_FILE_INDEX, HOTSPOT_KLASS_FILE_INDEX);
+}
+
 enum runtime_state hotspot_vm_open(const struct loaded_image *image, struct hotspot_vm *ret)
 {
 	GElf_Sym symbol;
 
 	*ret = (struct hotspot_vm){ .image = image };
 	ret->structs.fields[HOTSPOT_THREADS] = HOTSPOT_NOT_THERE;
-	if (!loaded_image_find_symbol(image, "gHotSpotVMStructs", &symbol) || !wait_for(ret))
+	if (!loaded_image_find_symbol(image, "gHotSpotVMStructs", &symbol))
 		return RUNTIME_NONE;
+	if (!wait_for(ret))
+		return RUNTIME_NOT_YET;
 	if (!hotspot_read_number(ret, HOTSPOT_MAJOR_VERSION, &ret->version) ||
 	    !is_known(ret->version))
 		return RUNTIME_OTHER_VERSION;
-	return find_types(ret) ? RUNTIME_KNOWN : RUNTIME_OTHER_BUILD;
+	return has_all_fields(&ret->structs) && find_types(ret) ? RUNTIME_KNOWN
+								: RUNTIME_OTHER_BUILD;
 }

@@ -18,6 +18,7 @@ enum {
 struct layout_text {
 	char *text;
 	size_t size, used;
+	bool is_full;
 };
 
 static void say(struct layout_text *to, const char *name, uint64_t value)
@@ -28,7 +29,7 @@ static void say(struct layout_text *to, const char *name, uint64_t value)
 	if (n > 0 && (size_t)n < to->size - to->used)
 		to->used += n;
 	else
-		to->text[to->used] = 0;
+		to->is_full = true;
 }
 
 static uint64_t field_of(uint16_t offset)
@@ -48,7 +49,8 @@ static void say_site(struct layout_text *to, const char *name, const struct walk
 	}
 }
 
-static void describe(const struct hotspot_vm *vm, const struct walk_program *walk,
+/* False: it has no room. */
+static bool describe(const struct hotspot_vm *vm, const struct walk_program *walk,
 		     struct runtime *ret)
 {
 	char name[32];
@@ -75,7 +77,6 @@ static void describe(const struct hotspot_vm *vm, const struct walk_program *wal
 	say(&to, "text.length", hotspot_at(vm, HOTSPOT_SYMBOL_LENGTH));
 	say(&to, "dense", !ret->is_partly_told);
 	say(&to, "excluded", vm->version >= FIRST_EXCLUDING);
-	say(&to, "code.size", vm->structs.sizes[HOTSPOT_CODE]);
 	say(&to, "code.method",
 	    hotspot_at(vm, hotspot_has(&vm->structs, HOTSPOT_CODE_METHOD)
 				   ? HOTSPOT_CODE_METHOD
@@ -87,6 +88,7 @@ static void describe(const struct hotspot_vm *vm, const struct walk_program *wal
 	say_site(&to, "scopes-end", &frames->ranges[HOTSPOT_SCOPES][1]);
 	say_site(&to, "metadata", &frames->ranges[HOTSPOT_METADATA][0]);
 	say_site(&to, "metadata-end", &frames->ranges[HOTSPOT_METADATA][1]);
+	return !to.is_full;
 }
 
 enum runtime_state hotspot_find(const struct loaded_image *image, struct runtime *ret)
@@ -102,6 +104,5 @@ enum runtime_state hotspot_find(const struct loaded_image *image, struct runtime
 	if (!hotspot_program_make(&vm, &ret->walk))
 		return RUNTIME_OTHER_BUILD;
 	ret->is_partly_told = !hotspot_vm_describes_all(&vm);
-	describe(&vm, &ret->walk, ret);
-	return RUNTIME_KNOWN;
+	return describe(&vm, &ret->walk, ret) ? RUNTIME_KNOWN : RUNTIME_OTHER_BUILD;
 }

@@ -11,6 +11,7 @@ enum { RUNTIME_VERSION_SIZE = 16, RUNTIME_LAYOUT_SIZE = 2048 };
 enum runtime_state {
 	RUNTIME_NONE,
 	RUNTIME_KNOWN,
+	RUNTIME_NOT_YET, /* it is being started: it is to be looked at again */
 	/* There is one, but nobody knows where its frames are: */
 	RUNTIME_OTHER_VERSION,
 	RUNTIME_OTHER_BUILD,

@@ -152,14 +152,19 @@ uint32_t hotspot_lines_find(const struct script_lines *lines, uint64_t place)
 {
 	int64_t at_place = 0, line = 0, best_place = -1, best = 0;
 	const uint8_t *at = lines->bytes;
+	bool is_behind = false;
 
 	if (!place || !at)
 		return 0;
 	while (read_entry(lines, &at, &at_place, &line)) {
+		is_behind |= at_place >= (int64_t)place;
 		if (at_place < (int64_t)place && at_place >= best_place) {
 			best_place = at_place;
 			best = line;
 		}
 	}
+	/* Of a table that is cut, what comes behind its last entry is not known. */
+	if (!is_behind && (at == lines->bytes + lines->size || *at != LINES_END))
+		return 0;
 	return best > 0 && best <= UINT16_MAX ? best : 0;
 }

@@ -162,7 +162,7 @@ static void test_lines(void **state)
 {
 	/* From byte 0 on 10 (as numbers: 0, 10), from 5 on 12, from 9 on 11 (as numbers: 4, -1). */
 	static const uint8_t lines[] = { 0xff, 1 + 0, 1 + 20, 5 << 3 | 2, 0xff, 1 + 8, 1 + 1, 0 };
-	static const uint8_t cut[] = { 5 << 3 | 2, 0xff, 1 + 8 };
+	static const uint8_t cut[] = { 2 << 3 | 2, 3 << 3 | 2, 0xff, 1 + 8 };
 	struct hotspot_method found;
 
 	begin(TYPE);
@@ -179,7 +179,8 @@ static void test_lines(void **state)
 	put_code(12, cut, sizeof(cut));
 	put_method("A", "f", "A.java");
 	assert_true(decode(&found));
-	assert_int_equal(hotspot_lines_find(&found.lines, 12), 2);
+	assert_int_equal(hotspot_lines_find(&found.lines, 5), 2);
+	assert_int_equal(hotspot_lines_find(&found.lines, 6), 0); /* what is behind is not known */
 }
 
 static void test_long_names_are_cut(void **state)

@@ -26,7 +26,7 @@ FIELDS = {
              "body.entries", "line.shift", "text", "text.length", "text.short"),
     "hotspot": (*(f"frames.from{i}" for i in range(16)), *(f"frames.to{i}" for i in range(16)), "method.type",
                 "method.archived", "method.size", "method.const", "const.size", "const.code", "const.flags", "text",
-                "text.length", "code.size", "code.method",
+                "text.length", "code.method",
                 *(f"{site}.{part}" for site in ("begin", "pcs", "pcs-end", "scopes", "scopes-end", "metadata", "metadata-end")
                   for part in ("pointer", "further", "offset", "size")), "dense", "excluded"),
 }
