@@ -4,7 +4,7 @@
     STACKPIPE_BUILD=build python3 against_otel.py PROFILER SECONDS COMMAND...
 
 PROFILER is its program (github.com/open-telemetry/opentelemetry-ebpf-profiler: `go build .`; it needs tracefs). COMMAND runs
-tests/programs/chains.py, .php, .js or .rb, and gets SECONDS. The columns are stacks that are right, cut, wrong, and that have
+tests/programs/chains.py, .php, .js or .rb, or the class Chains, and gets SECONDS. The columns are stacks that are right, cut, wrong, and that have
 none of the functions, as when the interpreter starts. Needs root, and grpcio and opentelemetry-proto from PyPI.
 """
 import collections
@@ -26,7 +26,7 @@ from judge import judge  # noqa: E402
 
 BUILD = Path(os.environ["STACKPIPE_BUILD"]).resolve()
 RATE = "999"
-FRAME_TYPES = "cpython", "php", "ruby", "v8js"
+FRAME_TYPES = "cpython", "php", "ruby", "v8js", "jvm"
 LAST_REPORT_S = 12  # it reports every five seconds
 
 

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """
-Whether a stack of functions whose names tell their callers (tests/programs/chains.py, .php, .js, .rb) is right: all of
+Whether a stack of functions whose names tell their callers (tests/programs/chains.py, .php, .js, .rb, Chains.java) is right: all of
 them, from the root on; cut: frames are missing at an end, or are shown as unknown, and the rest is true; or wrong: a function
 has another caller than its name tells.
 """
+import re
+
 from interpreters import LINK, has_true_closures, is_true
 
 # As profilers call what a file has outside of functions; in node, what loads the file.
-ROOTS = "<module>", "{main}", "<main>", "<top-level>", "executeUserEntryPoint"
+ROOTS = "<module>", "{main}", "<main>", "<top-level>", "executeUserEntryPoint", "main"
+# Of Java: `Chains.f0`, or with what it returns and takes.
+METHOD = re.compile(r"(?:\w+ )?Chains\.(\w+)")
 UNKNOWN = "[unknown]"
 
 
@@ -22,7 +26,8 @@ def is_consistent(names):
 
 def judge(names):
     """Of the names of a stack, the innermost first; None: it is not within the functions."""
-    names = [name.rpartition("#")[2] for name in names]  # Ruby 3.4 has the class in front
+    names = [METHOD.sub(r"\1", name).partition("(")[0] if METHOD.match(name) else name.rpartition("#")[2]  # Ruby 3.4's class
+             for name in names]
     if not any(name == "f0" or LINK.match(name) for name in names):
         return None
     if is_true(names) and any(root in names[-4:] for root in ROOTS):

@@ -80,6 +80,13 @@ class Java(JavaTest):
                 n = sum(frames[0].name == "spin" for frames in chains)
                 self.assertGreater(n, 0.4 * len(chains))
 
+    def test_chains_are_true_where_code_moves_the_stack_pointer(self):
+        for version in java.VERSIONS:
+            for options in (), QUICK, ("-XX:+UseSerialGC", "-XX:-TieredCompilation"):
+                with self.subTest(version, options=options):
+                    self.record(version, 2, "mixed", options=options)
+                    self.check(version, 0.6)  # the rest is cut in code of mathematics and searches
+
     def test_waits_have_them(self):
         for version in java.VERSIONS:
             with self.subTest(version):

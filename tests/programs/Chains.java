@@ -2,21 +2,26 @@
 /*
  * Methods whose names tell their callers, for a recorder of Java's frames:
  *
- *     Chains SECONDS [wait]
+ *     Chains SECONDS [wait|mixed]
  *
  * f3_of_f1 is called by f1_of_f0 alone: directly, through tables, from C++ (reflection, privileges), as a lambda, by a
  * library, in a constructor, while an exception is handled. SECONDS are of CPU time, but with `wait` of time.
+ * With `mixed` they do what compilers have code of their own for, which moves the stack pointer.
  */
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
 import java.lang.management.ManagementFactory;
 import java.util.Arrays;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.stream.Stream;
 
 public class Chains {
     static volatile long total;
-    static boolean waits;
+    static boolean waits, mixes;
+    static final String TEXT = "a text that is searched for what is at its very end: here";
+    static final ReentrantLock LOCK = new ReentrantLock();
+    static final Object[] FROM = new Object[100], TO = new Object[100];
 
     static void spin() {
         long sum = 0;
@@ -24,8 +29,23 @@ public class Chains {
             sum += sum * 31 + i;
         }
         total += sum;
+        if (mixes) {
+            mix();
+        }
         if (waits) {
             rest();
+        }
+    }
+
+    static void mix() {
+        for (int i = 0; i < 20; i++) {
+            total += TEXT.indexOf("here") + TEXT.indexOf("er", i);
+            LOCK.lock();
+            total++;
+            LOCK.unlock();
+            System.arraycopy(FROM, i, TO, 0, 60 + i);
+            total += (long) (Math.sin(i) + Math.pow(i, 1.5)) + Long.toString(total + i).hashCode();
+            TO[i] = FROM[i] instanceof Runnable ? TEXT : new int[i + 1];
         }
     }
 
@@ -325,6 +345,7 @@ public class Chains {
 
     public static void main(String[] arguments) {
         waits = arguments.length > 1 && arguments[1].equals("wait");
+        mixes = arguments.length > 1 && arguments[1].equals("mixed");
         long end = now() + (long) (Double.parseDouble(arguments[0]) * 1e9);
         while (now() < end) {
             f0();
