@@ -9,6 +9,7 @@
 enum {
 	DESCRIPTION_SIZE = 16, /* PcDesc: */
 	DESCRIPTION_SCOPE = 4,
+	ENDS = 2,	  /* descriptions in front of all others, and behind them */
 	CALLEE_SIZE = 16, /* address and identity */
 	CALLEE_IDENTITY = 8,
 	NUMBERS = 3, /* of a scope: its caller's place, its method, and the bytecode */
@@ -186,24 +187,50 @@ static int own_method(const struct opened *opened, struct hotspot_scope ret[HOTS
 	return 1;
 }
 
-int hotspot_code_find(const struct hotspot_code *code, uint64_t pc, bool is_call,
-		      struct hotspot_scope ret[HOTSPOT_SCOPES_MAX])
+/* Code that makes calls to native methods has no descriptions but those that end the list. */
+static bool has_descriptions(const struct opened *opened)
 {
-	struct opened opened;
+	return opened->pcs_end - opened->pcs > ENDS * DESCRIPTION_SIZE;
+}
+
+/* Where a call returns to, it is described, unless the code is about to be left for good. */
+static int find_at_call(const struct opened *opened, int64_t offset,
+			struct hotspot_scope ret[HOTSPOT_SCOPES_MAX])
+{
 	int32_t of, scope;
 	uint64_t i;
 	int n;
 
-	if (!open_code(code, &opened))
+	if (!has_descriptions(opened))
+		return own_method(opened, ret);
+	if (!find_description(opened, offset, &i) || !read_description(opened, i, &of, &scope) ||
+	    of != offset)
 		return -1;
-	if (pc - opened.begin > INT32_MAX)
+	n = read_scopes(opened, scope, ret);
+	return n ? n : own_method(opened, ret);
+}
+
+/* The description of an instruction is the next one. */
+static int find_anywhere(const struct opened *opened, int64_t offset,
+			 struct hotspot_scope ret[HOTSPOT_SCOPES_MAX])
+{
+	int32_t of, scope;
+	uint64_t i;
+	int n;
+
+	if (opened->code->fields->dense != 1 || !find_description(opened, offset, &i) ||
+	    !read_description(opened, i, &of, &scope))
+		return own_method(opened, ret);
+	n = read_scopes(opened, scope, ret);
+	return n ? n : own_method(opened, ret);
+}
+
+int hotspot_code_find(const struct hotspot_code *code, uint64_t pc, bool is_call,
+		      struct hotspot_scope ret[HOTSPOT_SCOPES_MAX])
+{
+	struct opened opened;
+
+	if (!open_code(code, &opened) || pc - opened.begin > INT32_MAX)
 		return -1;
-	if ((!is_call && code->fields->dense != 1) ||
-	    !find_description(&opened, (int64_t)(pc - opened.begin), &i))
-		return own_method(&opened, ret);
-	if (!read_description(&opened, i, &of, &scope) ||
-	    (is_call && (uint64_t)of != pc - opened.begin))
-		return own_method(&opened, ret);
-	n = read_scopes(&opened, scope, ret);
-	return n ? n : own_method(&opened, ret);
+	return (is_call ? find_at_call : find_anywhere)(&opened, (int64_t)(pc - opened.begin), ret);
 }

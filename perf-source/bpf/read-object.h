@@ -85,7 +85,7 @@ struct walk_state {
 	uint64_t instruction;	   /* and what it executes; 0: not known */
 	uint64_t other;		   /* what the first one may execute instead; 0: nothing */
 	uint64_t object, identity; /* of the element before, */
-	uint64_t is_again;	   /* which is read once more */
+	uint64_t is_again;	   /* which is read once more; of made code: it is the innermost */
 	uint64_t n_steps;	   /* of all searches for code, */
 	uint64_t place;		   /* where the element is in the part, whose code is next, */
 	uint64_t is_made;	   /* and whether the one before has its frame */
