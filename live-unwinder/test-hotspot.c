@@ -22,12 +22,13 @@ enum {
 	CODE_IDENTITY = 0x33,
 	METHODS = 0x10000, /* where they lie, */
 	CODE = 0x20000,	   /* and code: its object, */
-	BEGIN = 0x20100,   /* and instructions */
+	BEGIN = 0x20100,   /* and instructions, */
+	RARE = 0x20400,	   /* and those for rare cases */
 	PCS = 0x30000,
 	SCOPES = 0x38000,
 	METADATA = 0x3a000,
 	CONST_SIZE = 56,
-	CODE_SIZE = 64,
+	CODE_SIZE = 72,
 	INTERPRETED = 0x50000, /* code of the interpreter that has frames */
 	INTERPRETED_END = 0x51000,
 	STACK = 0x7000,
@@ -45,7 +46,8 @@ enum {
 	AT_SCOPES = 32,
 	AT_SCOPES_END = 40,
 	AT_METADATA = 48,
-	AT_METADATA_END = 56
+	AT_METADATA_END = 56,
+	AT_RARE = 64
 };
 
 #define POINTER(place)                                                                             \
@@ -62,6 +64,7 @@ static const struct hotspot_fields usual_fields = {
 	.method_archived = OTHER_TYPE,
 	.const_size = CONST_SIZE,
 	.code_begin = POINTER(AT_BEGIN),
+	.rare = { .pointer = -1, .further = AT_RARE, .offset = -1, .offset_size = 0 },
 	.pcs = POINTER(AT_PCS),
 	.pcs_end = POINTER(AT_PCS_END),
 	.scopes = POINTER(AT_SCOPES),
@@ -151,6 +154,7 @@ static void add_code(void)
 		[AT_SCOPES_END / 8] = SCOPES + sizeof(scopes),
 		[AT_METADATA / 8] = METADATA,
 		[AT_METADATA_END / 8] = METADATA + sizeof(metadata),
+		[AT_RARE / 8] = RARE - CODE,
 	};
 
 	add_record(METADATA + 1, CODE_IDENTITY, callees, sizeof(callees));
@@ -185,8 +189,10 @@ static void test_calls_of_inlined_methods(void **state)
 	check_scopes(0x20, true, 1, (const uint64_t[][2]){ { 1, 4 } });
 	check_scopes(0x40, true, 3, (const uint64_t[][2]){ { 3, 10 }, { 2, 8 }, { 1, 6 } });
 	check_scopes(0x60, true, 2, (const uint64_t[][2]){ { 2, 9 }, { 1, 6 } });
-	/* It may be any of these, as the code is about to be left. */
-	check_scopes(0x44, true, -1, NULL);
+	/* Calls that are not described are of the method that the code was made of, or inlined. */
+	check_scopes(0x44, true, 1, (const uint64_t[][2]){ { 1, 0 } });
+	/* Code that is about to be left for good is of any of them. */
+	check_scopes(RARE - BEGIN, true, -1, NULL);
 }
 
 static void test_between_calls_only_the_own_method_is_known(void **state)
@@ -217,8 +223,7 @@ static void test_damaged_and_absent_code(void **state)
 	fields.scopes.further = AT_PCS; /* elsewhere */
 	assert_int_equal(find(0x40, true, scopes), -1);
 	fields = usual_fields;
-	/* Nothing is described, as of calls to native methods. */
-	fields.pcs_end.pointer = AT_PCS;
+	fields.pcs.further = AT_PCS; /* then only the code's own method is known */
 	assert_int_equal(find(0x40, true, scopes), 1);
 }
 

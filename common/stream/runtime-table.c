@@ -153,6 +153,7 @@ static const struct field_name hotspot_names[] = {
 	{ "dense", offsetof(struct runtime_fields, hotspot.dense), false },
 	{ "excluded", offsetof(struct runtime_fields, hotspot.excluded), false },
 	SITE_NAMES("begin", code_begin),
+	SITE_NAMES("rare", rare),
 	SITE_NAMES("pcs", pcs),
 	SITE_NAMES("pcs-end", pcs_end),
 	SITE_NAMES("scopes", scopes),
@@ -253,7 +254,7 @@ static bool complete_hotspot(struct runtime_fields *fields)
 	       hotspot->method_const >= 0 && hotspot->const_size >= 0 && hotspot->const_code >= 0 &&
 	       hotspot->const_flags >= 0 && hotspot->text >= 0 && hotspot->text_length >= 0 &&
 	       hotspot->code_method >= 0 && hotspot->excluded >= 0 &&
-	       is_site(&hotspot->code_begin) && is_site(&hotspot->pcs) &&
+	       is_site(&hotspot->code_begin) && is_site(&hotspot->rare) && is_site(&hotspot->pcs) &&
 	       is_site(&hotspot->pcs_end) && is_site(&hotspot->scopes) &&
 	       is_site(&hotspot->scopes_end) && is_site(&hotspot->metadata) &&
 	       is_site(&hotspot->metadata_end);

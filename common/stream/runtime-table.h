@@ -110,7 +110,10 @@ struct hotspot_fields {
 	int64_t text; /* behind the head of a name, which has its length at: */
 	int64_t text_length;
 	int64_t code_method; /* where the object of code has the address of its own method */
-	struct script_site code_begin, pcs, pcs_end, scopes, scopes_end, metadata, metadata_end;
+	/* Instructions, from `rare` on only those that leave the code for good; and descriptions.
+	 */
+	struct script_site code_begin, rare, pcs, pcs_end, scopes, scopes_end, metadata,
+		metadata_end;
 	int64_t dense;	  /* 1: all instructions are described, and not only calls */
 	int64_t excluded; /* bytes that no number has (UNSIGNED5) */
 };

@@ -19,7 +19,7 @@ enum {
 struct opened {
 	const struct hotspot_code *code;
 	struct wire_blob object;
-	uint64_t begin, pcs, pcs_end, scopes, scopes_end, metadata, metadata_end;
+	uint64_t begin, rare, pcs, pcs_end, scopes, scopes_end, metadata, metadata_end;
 	struct wire_blob callees;
 };
 
@@ -53,6 +53,7 @@ static bool open_code(const struct hotspot_code *code, struct opened *ret)
 	*ret = (struct opened){ .code = code };
 	return find_bytes(code, code->address, &ret->object) &&
 	       find_site(ret, &fields->code_begin, &ret->begin) &&
+	       find_site(ret, &fields->rare, &ret->rare) &&
 	       find_site(ret, &fields->pcs, &ret->pcs) &&
 	       find_site(ret, &fields->pcs_end, &ret->pcs_end) &&
 	       find_site(ret, &fields->scopes, &ret->scopes) &&
@@ -187,50 +188,26 @@ static int own_method(const struct opened *opened, struct hotspot_scope ret[HOTS
 	return 1;
 }
 
-/* Code that makes calls to native methods has no descriptions but those that end the list. */
-static bool has_descriptions(const struct opened *opened)
+/* Whether all instructions are described up to an offset: the next description is theirs. */
+static bool are_described(const struct opened *opened, bool is_call, int64_t offset, int32_t next)
 {
-	return opened->pcs_end - opened->pcs > ENDS * DESCRIPTION_SIZE;
-}
-
-/* Where a call returns to, it is described, unless the code is about to be left for good. */
-static int find_at_call(const struct opened *opened, int64_t offset,
-			struct hotspot_scope ret[HOTSPOT_SCOPES_MAX])
-{
-	int32_t of, scope;
-	uint64_t i;
-	int n;
-
-	if (!has_descriptions(opened))
-		return own_method(opened, ret);
-	if (!find_description(opened, offset, &i) || !read_description(opened, i, &of, &scope) ||
-	    of != offset)
-		return -1;
-	n = read_scopes(opened, scope, ret);
-	return n ? n : own_method(opened, ret);
-}
-
-/* The description of an instruction is the next one. */
-static int find_anywhere(const struct opened *opened, int64_t offset,
-			 struct hotspot_scope ret[HOTSPOT_SCOPES_MAX])
-{
-	int32_t of, scope;
-	uint64_t i;
-	int n;
-
-	if (opened->code->fields->dense != 1 || !find_description(opened, offset, &i) ||
-	    !read_description(opened, i, &of, &scope))
-		return own_method(opened, ret);
-	n = read_scopes(opened, scope, ret);
-	return n ? n : own_method(opened, ret);
+	return opened->code->fields->dense == 1 || (is_call && next == offset);
 }
 
 int hotspot_code_find(const struct hotspot_code *code, uint64_t pc, bool is_call,
 		      struct hotspot_scope ret[HOTSPOT_SCOPES_MAX])
 {
 	struct opened opened;
+	int32_t next, scope;
+	int64_t offset;
+	uint64_t i;
+	int n = 0;
 
-	if (!open_code(code, &opened) || pc - opened.begin > INT32_MAX)
+	if (!open_code(code, &opened) || pc >= opened.rare || pc - opened.begin > INT32_MAX)
 		return -1;
-	return (is_call ? find_at_call : find_anywhere)(&opened, (int64_t)(pc - opened.begin), ret);
+	offset = pc - opened.begin;
+	if (find_description(&opened, offset, &i) && read_description(&opened, i, &next, &scope) &&
+	    are_described(&opened, is_call, offset, next))
+		n = read_scopes(&opened, scope, ret);
+	return n ? n : own_method(&opened, ret);
 }

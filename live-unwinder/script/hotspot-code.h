@@ -28,9 +28,9 @@ struct hotspot_scope {
 /*
  * Finds the methods that are executed at an instruction, innermost first: the last one is that of
  * the code. Compilers describe calls (`is_call`: one returns to it), but other instructions only if
- * they are told to: of those without a description only the code's own method is known. A call
- * without one is not known: it may be one of an inlined method.
- * Returns their number; -1: not known.
+ * they are told to: of those without a description (calls of code that notes nothing, too) only the
+ * code's own method is known. Code for rare cases is not known: where it is returned to, the code
+ * is left for good, whatever was inlined there. Returns their number; -1: not known.
  */
 int hotspot_code_find(const struct hotspot_code *code, uint64_t pc, bool is_call,
 		      struct hotspot_scope ret[HOTSPOT_SCOPES_MAX]);

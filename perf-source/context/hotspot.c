@@ -82,6 +82,7 @@ static bool describe(const struct hotspot_vm *vm, const struct walk_program *wal
 				   ? HOTSPOT_CODE_METHOD
 				   : HOTSPOT_CODE_METHOD_11));
 	say_site(&to, "begin", &frames->begin);
+	say_site(&to, "rare", &frames->rare);
 	say_site(&to, "pcs", &frames->ranges[HOTSPOT_PCS][0]);
 	say_site(&to, "pcs-end", &frames->ranges[HOTSPOT_PCS][1]);
 	say_site(&to, "scopes", &frames->ranges[HOTSPOT_SCOPES][0]);

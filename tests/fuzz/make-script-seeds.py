@@ -27,7 +27,7 @@ FIELDS = {
     "hotspot": (*(f"frames.from{i}" for i in range(16)), *(f"frames.to{i}" for i in range(16)), "method.type",
                 "method.archived", "method.size", "method.const", "const.size", "const.code", "const.flags", "text",
                 "text.length", "code.method",
-                *(f"{site}.{part}" for site in ("begin", "pcs", "pcs-end", "scopes", "scopes-end", "metadata", "metadata-end")
+                *(f"{site}.{part}" for site in ("begin", "rare", "pcs", "pcs-end", "scopes", "scopes-end", "metadata", "metadata-end")
                   for part in ("pointer", "further", "offset", "size")), "dense", "excluded"),
 }
 NUMBERS = {"cpython": 0, "php": 1, "ruby": 3, "hotspot": 4}  # enum script_language
