@@ -39,8 +39,6 @@ static const struct {
 	{ "", "49 3b a7", WALK_WHERE_AT_SP, WALK_BEHIND },
 	{ "49 3b 67 ..", "", WALK_WHERE_AT_SP, WALK_BEHIND }, /* j.. */
 	{ "49 3b a7 .. .. .. ..", "", WALK_WHERE_AT_SP, WALK_BEHIND },
-	{ "4d 8b 57 ..", "41 85 02", WALK_WHERE_AT_SP, WALK_BEHIND }, /* in JDK 11 */
-	{ "4d 8b 97 .. .. .. ..", "41 85 02", WALK_WHERE_AT_SP, WALK_BEHIND },
 };
 
 _Static_assert(sizeof(patterns) / sizeof(*patterns) <= WALK_PATTERNS_MAX, "room for all");
