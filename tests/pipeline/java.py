@@ -15,6 +15,7 @@ import pypi  # noqa: E402
 
 VERSIONS = "11", "17", "21", "25"
 TESTS = pipeline.BUILD / "tests"
+FAKE = TESTS / "pipeline" / "libjvm-fake"
 # So that compilers tell of all instructions what was inlined there.
 TELLING = "-XX:+UnlockDiagnosticVMOptions", "-XX:+DebugNonSafepoints"
 

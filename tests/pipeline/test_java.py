@@ -123,5 +123,32 @@ class Java(JavaTest):
         self.assertRegex(done.stderr, r"(?m)^perf-source: Java in process \d+ tells inlined methods .*DebugNonSafepoints")
 
 
+class Fake(JavaTest):
+    def test_a_method_that_is_there(self):
+        self.record_program(java.FAKE, "1", "good")
+        found, outcomes = self.calls()
+        self.assertGreater(outcomes["whole"], 200, outcomes)
+        for frames in found:
+            self.assertLessEqual({(frame.name, frame.file) for frame in frames}, {("inner", "Fake.java")})
+
+    def record_fake(self, how):
+        self.record_program(java.FAKE, "0.5", how)
+        found, outcomes = self.calls()
+        self.assertGreater(sum(outcomes.values()), 50)
+        return found
+
+    def test_what_is_not_known_has_no_name(self):
+        for how in "type", "segments", "garbage", "guard":
+            with self.subTest(how):
+                self.assertEqual({frame.name for frames in self.record_fake(how) for frame in frames} - {"", None}, set())
+
+    def test_what_has_called_is_not_guessed(self):
+        for how in "segments", "caller", "pushed":
+            with self.subTest(how):
+                self.record_fake(how)
+                stacks = self.stats("live-unwinder")["stacks"]
+                self.assertGreater(stacks["no-unwind-info"], 20 * stacks["complete"], stacks)
+
+
 if __name__ == "__main__":
     sys.exit(pipeline.main())
