@@ -142,9 +142,10 @@ static bool make_frames(struct hotspot_vm *vm, struct walk_frames *frames)
 	return true;
 }
 
+/* The bit of a word; those far behind have none, and forged tables may say so. */
 static uint32_t word(uint64_t offset)
 {
-	return 1U << (offset / WORD);
+	return offset / WORD < WALK_OBJECT_WORDS ? 1U << (offset / WORD) : 0;
 }
 
 /* A name (Symbol): two bytes of length, and the text behind. */
