@@ -126,6 +126,8 @@ struct walk_made {
 	uint64_t object, identity;
 	uint64_t from, to; /* of what is read next */
 	uint64_t n;	   /* callees that were read */
+	uint64_t range;	   /* that is read then */
+	uint64_t n_found;  /* new code of this sample */
 };
 
 /* Of user space: the thread pointer, the frame pointer, what is executed, and where an interpreter

@@ -11,8 +11,8 @@ struct walk_callbacks {
 	/* Of frames (read-frames.h). */
 	long (*frame)(uint32_t i, void *walk);
 	long (*made)(uint32_t i, void *walk);
-	long (*chunk)(uint32_t i, void *walk);
 	long (*callee)(uint32_t i, void *walk);
+	long (*piece)(uint32_t i, void *walk);
 };
 
 /*

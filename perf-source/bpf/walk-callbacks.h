@@ -43,26 +43,25 @@ static long walk_frame(uint32_t i, void *walk)
 	return walk_read_frame(walk);
 }
 
-static long walk_chunk(uint32_t i, void *walk)
+static long walk_piece(uint32_t i, void *walk)
 {
 	const struct walk_maps maps = walk_own_maps();
 
-	return walk_emit_chunk(walk, &maps);
+	return walk_emit_piece(walk, &maps, i);
 }
 
 static long walk_callee(uint32_t i, void *walk)
 {
 	const struct walk_maps maps = walk_own_maps();
 
-	return walk_read_callee(walk, &maps);
+	return walk_read_callee(walk, &maps, i);
 }
 
 static long walk_made(uint32_t i, void *walk)
 {
 	const struct walk_maps maps = walk_own_maps();
-	const struct walk_callbacks callbacks = { .chunk = walk_chunk, .callee = walk_callee };
 
-	return walk_read_made(walk, &maps, &callbacks);
+	return walk_read_made(walk, &maps);
 }
 
 static const struct walk_callbacks walk_callbacks = {
@@ -70,4 +69,6 @@ static const struct walk_callbacks walk_callbacks = {
 	.code = walk_code,
 	.frame = walk_frame,
 	.made = walk_made,
+	.piece = walk_piece,
+	.callee = walk_callee,
 };
