@@ -159,17 +159,30 @@ __noinline uint64_t walk_called(const struct walk_program *program, uint64_t ret
 }
 
 /*
- * Whether a return address that was found for the innermost code is none of it: it is behind a call
- * of other compiled code. Old ones lie everywhere in a stack.
+ * Whether it is proved that the innermost code was called from where it seems to return to: behind
+ * a call of this very code, or of a stub that finds methods in a table; from the interpreter, whose
+ * frame has noted a call; or where C++ calls code. Old return addresses lie everywhere in a stack.
  */
-static __always_inline bool walk_contradicts(const struct walk_program *program, uint64_t object,
-					     uint64_t return_address)
+__noinline int walk_is_proved(const struct walk_program *program, const struct walk_call *call,
+			      uint64_t object)
 {
-	uint64_t called = walk_called(program, return_address);
+	const struct walk_frames *frames;
+	uint64_t called, type;
 
-	return called && called != object &&
-	       walk_has_type(&program->code.object,
-			     walk_read_pointer(called + program->code.object.type_at));
+	if (!program || !call)
+		return 0;
+	frames = &program->frames;
+	if (call->next_pc == frames->entry)
+		return 1;
+	if (call->next_pc >= frames->interpreter_from && call->next_pc < frames->interpreter_to)
+		return walk_read_pointer(call->next_fp - WALK_INTERPRETED_BEFORE +
+					 WALK_INTERPRETED_CALL * sizeof(uint64_t)) != 0;
+	called = walk_called(program, call->next_pc);
+	if (!called || called == object)
+		return called != 0;
+	type = walk_read_pointer(called + program->code.object.type_at);
+	type = program->code.object.type_mask ? type & program->code.object.type_mask : type;
+	return frames->bare_type && type == frames->bare_type;
 }
 
 /*
@@ -368,8 +381,8 @@ static __always_inline uint64_t walk_leave_frame(struct walk *walk, const struct
 		return object;
 	}
 	*ret_is_left = walk_leave_made(frames, call, object, state->address) &&
-		       (call->where == WALK_WHERE_CALL ||
-			!walk_contradicts(walk->program, object, call->next_pc)) &&
+		       (call->where == WALK_WHERE_CALL || call->kind != WALK_CALL_COMPILED ||
+			walk_is_proved(walk->program, call, object)) &&
 		       !walk_is_unfilled(frames, call);
 	return object;
 }
