@@ -164,19 +164,20 @@ static void add_code(void)
 	add_record(CODE, CODE_IDENTITY, object, sizeof(object));
 }
 
-static int find(uint64_t offset, bool is_call, struct hotspot_scope scopes[HOTSPOT_SCOPES_MAX])
+static int find(uint64_t offset, enum hotspot_at at,
+		struct hotspot_scope scopes[HOTSPOT_SCOPES_MAX])
 {
 	const struct hotspot_code code = { &fields, &codes, PROCESS, CODE, CODE_IDENTITY };
 
-	return hotspot_code_find(&code, BEGIN + offset, is_call, scopes);
+	return hotspot_code_find(&code, BEGIN + offset, at, scopes);
 }
 
 /* Checks the methods at an offset of code, innermost first, and where they are; 0: not known. */
-static void check_scopes(uint64_t offset, bool is_call, int n, const uint64_t (*wanted)[2])
+static void check_scopes(uint64_t offset, enum hotspot_at at, int n, const uint64_t (*wanted)[2])
 {
 	struct hotspot_scope scopes[HOTSPOT_SCOPES_MAX];
 
-	assert_int_equal(find(offset, is_call, scopes), n);
+	assert_int_equal(find(offset, at, scopes), n);
 	for (int i = 0; i < n; i++) {
 		assert_int_equal(scopes[i].method, method(wanted[i][0]));
 		assert_int_equal(scopes[i].identity, IDENTITY);
@@ -186,45 +187,53 @@ static void check_scopes(uint64_t offset, bool is_call, int n, const uint64_t (*
 
 static void test_calls_of_inlined_methods(void **state)
 {
-	check_scopes(0x20, true, 1, (const uint64_t[][2]){ { 1, 4 } });
-	check_scopes(0x40, true, 3, (const uint64_t[][2]){ { 3, 10 }, { 2, 8 }, { 1, 6 } });
-	check_scopes(0x60, true, 2, (const uint64_t[][2]){ { 2, 9 }, { 1, 6 } });
+	check_scopes(0x20, HOTSPOT_AT_CALL_OF_METHOD, 1, (const uint64_t[][2]){ { 1, 4 } });
+	check_scopes(0x40, HOTSPOT_AT_CALL_OF_METHOD, 3,
+		     (const uint64_t[][2]){ { 3, 10 }, { 2, 8 }, { 1, 6 } });
+	check_scopes(0x60, HOTSPOT_AT_CALL_OF_METHOD, 2,
+		     (const uint64_t[][2]){ { 2, 9 }, { 1, 6 } });
 	/* Calls that are not described are of the method that the code was made of, or inlined. */
-	check_scopes(0x44, true, 1, (const uint64_t[][2]){ { 1, 0 } });
+	check_scopes(0x44, HOTSPOT_AT_CALL, 1, (const uint64_t[][2]){ { 1, 0 } });
+	/* Methods are not called so. */
+	check_scopes(0x44, HOTSPOT_AT_CALL_OF_METHOD, -1, NULL);
 	/* Code that is about to be left for good is of any of them. */
-	check_scopes(RARE - BEGIN, true, -1, NULL);
+	check_scopes(RARE - BEGIN, HOTSPOT_AT_CALL_OF_METHOD, -1, NULL);
 }
 
 static void test_between_calls_only_the_own_method_is_known(void **state)
 {
-	check_scopes(0x30, false, 1, (const uint64_t[][2]){ { 1, 0 } });
-	check_scopes(0x50, false, 1, (const uint64_t[][2]){ { 1, 0 } });
-	check_scopes(0x200, false, 1, (const uint64_t[][2]){ { 1, 0 } });
+	check_scopes(0x30, HOTSPOT_AT_ANY, 1, (const uint64_t[][2]){ { 1, 0 } });
+	check_scopes(0x50, HOTSPOT_AT_ANY, 1, (const uint64_t[][2]){ { 1, 0 } });
+	check_scopes(0x200, HOTSPOT_AT_ANY, 1, (const uint64_t[][2]){ { 1, 0 } });
 }
 
 static void test_all_are_known_if_all_code_is_described(void **state)
 {
 	fields.dense = 1;
-	check_scopes(0x30, false, 3, (const uint64_t[][2]){ { 3, 10 }, { 2, 8 }, { 1, 6 } });
-	check_scopes(0x50, false, 2, (const uint64_t[][2]){ { 2, 9 }, { 1, 6 } });
+	check_scopes(0x30, HOTSPOT_AT_ANY, 3,
+		     (const uint64_t[][2]){ { 3, 10 }, { 2, 8 }, { 1, 6 } });
+	check_scopes(0x50, HOTSPOT_AT_ANY, 2, (const uint64_t[][2]){ { 2, 9 }, { 1, 6 } });
 }
 
 static void test_damaged_and_absent_code(void **state)
 {
 	struct hotspot_scope scopes[HOTSPOT_SCOPES_MAX];
 
-	assert_int_equal(find(0xa0, true, scopes), -1);
+	assert_int_equal(find(0xa0, HOTSPOT_AT_CALL_OF_METHOD, scopes), -1);
 	fields.code_method = AT_BEGIN; /* it is made of another one than the first that it names */
-	assert_int_equal(find(0x44, false, scopes), -1);
+	assert_int_equal(find(0x44, HOTSPOT_AT_ANY, scopes), -1);
 	fields = usual_fields;
 	fields.code_begin.pointer = CODE_SIZE; /* not recorded */
-	assert_int_equal(find(0x40, true, scopes), -1);
+	assert_int_equal(find(0x40, HOTSPOT_AT_CALL_OF_METHOD, scopes), -1);
 	fields = usual_fields;
 	fields.scopes.further = AT_PCS; /* elsewhere */
-	assert_int_equal(find(0x40, true, scopes), -1);
+	assert_int_equal(find(0x40, HOTSPOT_AT_CALL_OF_METHOD, scopes), -1);
 	fields = usual_fields;
 	fields.pcs.further = AT_PCS; /* then only the code's own method is known */
-	assert_int_equal(find(0x40, true, scopes), 1);
+	assert_int_equal(find(0x40, HOTSPOT_AT_CALL, scopes), 1);
+	assert_int_equal(find(0x40, HOTSPOT_AT_CALL_OF_METHOD, scopes), -1);
+	fields.pcs_end = fields.pcs; /* nothing is described: nothing can be inlined */
+	assert_int_equal(find(0x40, HOTSPOT_AT_CALL_OF_METHOD, scopes), 1);
 }
 
 /* Adds an element of the list. */

@@ -189,12 +189,21 @@ static int own_method(const struct opened *opened, struct hotspot_scope ret[HOTS
 }
 
 /* Whether all instructions are described up to an offset: the next description is theirs. */
-static bool are_described(const struct opened *opened, bool is_call, int64_t offset, int32_t next)
+static bool are_described(const struct opened *opened, enum hotspot_at at, int64_t offset,
+			  int32_t next)
 {
-	return opened->code->fields->dense == 1 || (is_call && next == offset);
+	return opened->code->fields->dense == 1 || (at != HOTSPOT_AT_ANY && next == offset);
 }
 
-int hotspot_code_find(const struct hotspot_code *code, uint64_t pc, bool is_call,
+/* Whether methods can be inlined into the code. Without descriptions it is made for a native one.
+ */
+static bool has_descriptions(const struct opened *opened)
+{
+	return opened->pcs_end < opened->pcs ||
+	       opened->pcs_end - opened->pcs > ENDS * DESCRIPTION_SIZE;
+}
+
+int hotspot_code_find(const struct hotspot_code *code, uint64_t pc, enum hotspot_at at,
 		      struct hotspot_scope ret[HOTSPOT_SCOPES_MAX])
 {
 	struct opened opened;
@@ -207,7 +216,11 @@ int hotspot_code_find(const struct hotspot_code *code, uint64_t pc, bool is_call
 		return -1;
 	offset = pc - opened.begin;
 	if (find_description(&opened, offset, &i) && read_description(&opened, i, &next, &scope) &&
-	    are_described(&opened, is_call, offset, next))
+	    are_described(&opened, at, offset, next))
 		n = read_scopes(&opened, scope, ret);
-	return n ? n : own_method(&opened, ret);
+	if (n)
+		return n;
+	if (at == HOTSPOT_AT_CALL_OF_METHOD && has_descriptions(&opened))
+		return -1;
+	return own_method(&opened, ret);
 }

@@ -108,13 +108,19 @@ static uint64_t bytecode_of(const struct hotspot_walk *walk, const struct hotspo
 	return number < HOTSPOT_BYTECODES_MAX ? number + 1 : 0;
 }
 
-static bool add_compiled(struct hotspot_walk *walk, const struct hotspot_frame *frame,
-			 bool is_innermost)
+static enum hotspot_at at_of(const struct hotspot_walk *walk, const struct hotspot_frame *frame)
+{
+	if (frame->call.where != WALK_WHERE_CALL)
+		return HOTSPOT_AT_ANY;
+	return walk->stack->n_segments ? HOTSPOT_AT_CALL_OF_METHOD : HOTSPOT_AT_CALL;
+}
+
+static bool add_compiled(struct hotspot_walk *walk, const struct hotspot_frame *frame)
 {
 	const struct hotspot_code code = { walk->fields, walk->codes, walk->process, frame->code,
 					   frame->code_identity };
 	struct hotspot_scope scopes[HOTSPOT_SCOPES_MAX];
-	int n = hotspot_code_find(&code, frame->pc, !is_innermost, scopes);
+	int n = hotspot_code_find(&code, frame->pc, at_of(walk, frame), scopes);
 
 	for (int i = 0; i < n; i++)
 		if (!add_place(walk, scopes[i].method, scopes[i].identity, scopes[i].place))
@@ -124,13 +130,12 @@ static bool add_compiled(struct hotspot_walk *walk, const struct hotspot_frame *
 
 /* Makes a frame with a method a segment. False: it is not known, and gets a place without a name.
  */
-static bool take_frame(struct hotspot_walk *walk, const struct hotspot_frame *frame,
-		       bool is_innermost)
+static bool take_frame(struct hotspot_walk *walk, const struct hotspot_frame *frame)
 {
 	struct script_stack *stack = walk->stack;
 	size_t n = stack->n;
 	bool is_known = frame->call.kind == WALK_CALL_COMPILED
-				? add_compiled(walk, frame, is_innermost)
+				? add_compiled(walk, frame)
 				: add_place(walk, frame->call.what[0], frame->method_identity,
 					    bytecode_of(walk, frame));
 
@@ -165,8 +170,7 @@ enum script_outcome hotspot_walk_read(const struct hotspot_fields *fields,
 		hotspot_frame_read(&frames, i, &frame);
 		if (frame.call.kind == WALK_CALL_INTERPRETED ||
 		    frame.call.kind == WALK_CALL_COMPILED)
-			is_partial |=
-				!take_frame(&walk, &frame, frame.call.where != WALK_WHERE_CALL);
+			is_partial |= !take_frame(&walk, &frame);
 	}
 	if (is_partial || frames.end == WIRE_walk_end_ABSENT)
 		return SCRIPT_PARTLY;
