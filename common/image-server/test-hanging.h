@@ -18,6 +18,7 @@ static struct {
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;
 	bool answers;
+	size_t n_answers; /* answers that it gives although it does not answer */
 	size_t n_hanging;
 } file_system = { .mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
 
@@ -31,6 +32,14 @@ static inline void file_system_answers(bool answers)
 {
 	pthread_mutex_lock(&file_system.mutex);
 	file_system.answers = answers;
+	pthread_cond_broadcast(&file_system.changed);
+	pthread_mutex_unlock(&file_system.mutex);
+}
+
+static inline void file_system_answers_once(void)
+{
+	pthread_mutex_lock(&file_system.mutex);
+	file_system.n_answers++;
 	pthread_cond_broadcast(&file_system.changed);
 	pthread_mutex_unlock(&file_system.mutex);
 }
@@ -49,8 +58,10 @@ static inline void hang(void)
 	pthread_mutex_lock(&file_system.mutex);
 	file_system.n_hanging++;
 	pthread_cond_broadcast(&file_system.changed);
-	while (!file_system.answers)
+	while (!file_system.answers && !file_system.n_answers)
 		pthread_cond_wait(&file_system.changed, &file_system.mutex);
+	if (!file_system.answers)
+		file_system.n_answers--;
 	file_system.n_hanging--;
 	pthread_cond_broadcast(&file_system.changed);
 	pthread_mutex_unlock(&file_system.mutex);
