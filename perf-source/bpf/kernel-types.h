@@ -49,7 +49,7 @@ struct task_struct {
 struct pt_regs___kernel {
 	uint64_t di, si, dx, r8; /* x86-64: arguments of a system call */
 	long orig_ax;		 /* x86-64: not negative in a system call */
-	uint64_t bp, ip, sp;
+	uint64_t bp, ip, sp, r13, cx;
 };
 
 #pragma clang attribute pop

@@ -25,6 +25,7 @@ enum {
 	WALK_CALL_NEAR = 0xe8, /* call: behind it the distance to its target */
 	WALK_CALL_SIZE = 5,
 	WALK_ALIGNMENT = 16,	 /* of the stack at calls */
+	WALK_MOVED_MAX = 128,	 /* bytes by which code moves its stack pointer */
 	WALK_STUB_MAX = 1 << 12, /* bytes of a frame that is none of compilers */
 	WALK_CALLEES_ALL = 2048, /* whose identities are found for one sample */
 	WALK_PIECES_MAX = 2 + WALK_RANGES + WALK_CHUNKS_ALL,
@@ -185,10 +186,17 @@ __noinline int walk_is_proved(const struct walk_program *program, const struct w
 	return frames->bare_type && type == frames->bare_type;
 }
 
+static __always_inline bool walk_is_called_by_next(const struct walk_program *program,
+						   const struct walk_call *call, uint64_t object)
+{
+	return call->next_pc && call->next_sp % WALK_ALIGNMENT == 0 &&
+	       walk_called(program, call->next_pc) == object;
+}
+
 /*
- * Of the innermost code that is none of compilers: it has no frame, as the alignment of the stack
- * says, or one with a frame pointer. It counts only if the return address is behind a call of this
- * very code.
+ * Of the innermost code that is none of compilers: it has a frame with a frame pointer, or none. It
+ * counts only if the return address is behind a call of this very code. The frame comes first, as
+ * it may have an old return address in a place that is not used yet.
  */
 __noinline int walk_leave_stub(const struct walk_program *program, struct walk_call *call,
 			       uint64_t object, uint64_t sp)
@@ -197,20 +205,20 @@ __noinline int walk_leave_stub(const struct walk_program *program, struct walk_c
 
 	if (!program || !call)
 		return 0;
-	if (sp % WALK_ALIGNMENT) {
-		call->where = WALK_WHERE_AT_SP;
-		call->next_pc = walk_read_pointer(sp);
-		call->next_sp = sp + sizeof(record[0]);
-		call->next_fp = call->fp;
-	} else if (call->fp - sp < WALK_STUB_MAX &&
-		   !bpf_probe_read_user(record, sizeof(record), (const void *)call->fp)) {
+	if (call->fp - sp < WALK_STUB_MAX &&
+	    !bpf_probe_read_user(record, sizeof(record), (const void *)call->fp)) {
 		call->where = WALK_WHERE_FRAME;
 		call->next_pc = record[1];
 		call->next_sp = call->fp + sizeof(record);
 		call->next_fp = record[0];
+		if (walk_is_called_by_next(program, call, object))
+			return 1;
 	}
-	return call->next_pc && call->next_sp % WALK_ALIGNMENT == 0 &&
-	       walk_called(program, call->next_pc) == object;
+	call->where = WALK_WHERE_AT_SP;
+	call->next_pc = walk_read_pointer(sp);
+	call->next_sp = sp + sizeof(record[0]);
+	call->next_fp = call->fp;
+	return walk_is_called_by_next(program, call, object);
 }
 
 /* Finds what has called made code. False: it is not known. */
@@ -242,6 +250,46 @@ __noinline int walk_leave_made(const struct walk_frames *frames, struct walk_cal
 	if (call->where != WALK_WHERE_UNSAVED && call->where != WALK_WHERE_AT_SP)
 		call->next_fp = record[0];
 	return 1;
+}
+
+/*
+ * The stack pointer that code goes on with, if it has moved it: searches in strings keep it on top
+ * of the stack, or in a register until it is there. 0: it seems not to have moved.
+ */
+static __always_inline uint64_t walk_find_saved_sp(const struct walk_registers *registers,
+						   uint64_t sp)
+{
+	uint64_t saved = walk_read_pointer(sp);
+
+	if (saved - sp - 1 >= WALK_MOVED_MAX)
+		saved = registers->saved_sp;
+	return saved - sp - 1 < WALK_MOVED_MAX ? saved : 0;
+}
+
+static __always_inline bool walk_leave_proved(const struct walk *walk, uint64_t object, uint64_t sp)
+{
+	struct walk_call *call = &walk->work->call;
+
+	return walk_leave_made(&walk->program->frames, call, object, sp) &&
+	       walk_is_proved(walk->program, call, object);
+}
+
+/*
+ * Of compiled code that was interrupted, or was called by a stub that was: no description tells
+ * where its frame is. Both places may seem right, if an old return address is in one.
+ */
+static __always_inline bool walk_leave_unsure(const struct walk *walk, uint64_t object)
+{
+	struct walk_call *call = &walk->work->call;
+	uint64_t sp = walk->work->state.address, saved = 0;
+	bool is_left;
+
+	if (call->where == WALK_WHERE_FRAME)
+		saved = walk_find_saved_sp(&walk->work->registers, sp);
+	is_left = saved && walk_leave_proved(walk, object, saved);
+	if (!is_left)
+		return walk_leave_proved(walk, object, sp);
+	return !walk_leave_proved(walk, object, sp) && walk_leave_proved(walk, object, saved);
 }
 
 /* Of an interpreter's frame, which has a frame pointer. */
@@ -380,10 +428,11 @@ static __always_inline uint64_t walk_leave_frame(struct walk *walk, const struct
 		*ret_is_left = walk_leave_stub(walk->program, call, object, state->address);
 		return object;
 	}
-	*ret_is_left = walk_leave_made(frames, call, object, state->address) &&
-		       (call->where == WALK_WHERE_CALL || call->kind != WALK_CALL_COMPILED ||
-			walk_is_proved(walk->program, call, object)) &&
-		       !walk_is_unfilled(frames, call);
+	if (call->kind == WALK_CALL_COMPILED && (state->is_again || state->is_behind_stub))
+		*ret_is_left = walk_leave_unsure(walk, object);
+	else
+		*ret_is_left = walk_leave_made(frames, call, object, state->address) &&
+			       !walk_is_unfilled(frames, call);
 	return object;
 }
 
@@ -393,6 +442,7 @@ static __always_inline long walk_go_on(struct walk *walk, bool is_left, uint64_t
 	struct walk_state *state = &walk->work->state;
 	const struct walk_call *call = &walk->work->call;
 
+	state->is_behind_stub = state->is_again && call->kind == WALK_CALL_OTHER;
 	state->is_again = false;
 	if (!is_left)
 		return walk_stop(walk, WIRE_walk_end_ABSENT);
@@ -727,7 +777,7 @@ static __always_inline void walk_run_frames(struct walk *walk,
 	state->end = WIRE_walk_end_NO_ROOT;
 	state->used += sizeof(struct walk_list_head);
 	state->place = state->used;
-	state->is_again = state->address = 0;
+	state->is_again = state->is_behind_stub = state->address = 0;
 	walk_begin_calls(walk);
 	if (state->address)
 		bpf_loop(WALK_ELEMENTS_MAX + 1, callbacks->frame, walk, 0);

@@ -97,9 +97,10 @@ struct walk_state {
 	uint32_t n;	 /* and its elements */
 	uint32_t end;
 	uint32_t n_new;
-	uint32_t is_lost; /* an object had no room in the ring */
-	uint32_t window;  /* bytes of an element, with the word behind them */
-	uint32_t reserved;
+	uint32_t is_lost;	 /* an object had no room in the ring */
+	uint32_t window;	 /* bytes of an element, with the word behind them */
+	uint32_t is_behind_stub; /* what is called by the next frame is innermost, and not compiled
+				  */
 };
 
 /* An object and its texts: of each its size (8 bytes), and its bytes up to a multiple of 8. */
@@ -130,10 +131,11 @@ struct walk_made {
 	uint64_t n_found;  /* new code of this sample */
 };
 
-/* Of user space: the thread pointer, the frame pointer, what is executed, and where an interpreter
- * is (r13 of HotSpot); and its PID. */
+/* Of user space: the thread pointer, the frame pointer, and what is executed; and its PID. */
 struct walk_registers {
-	uint64_t thread, frame, instruction, place;
+	uint64_t thread, frame, instruction;
+	uint64_t place;	   /* of an interpreter, in a function (r13 of HotSpot) */
+	uint64_t saved_sp; /* of made code that has moved its stack pointer (rcx of HotSpot) */
 	uint64_t pid;
 };
 

@@ -130,11 +130,13 @@ class Java(JavaTest):
 
 class Fake(JavaTest):
     def test_a_method_that_is_there(self):
-        self.record_program(java.FAKE, "1", "good")
-        found, outcomes = self.calls()
-        self.assertGreater(outcomes["whole"], 200, outcomes)
-        for frames in found:
-            self.assertLessEqual({(frame.name, frame.file) for frame in frames}, {("inner", "Fake.java")})
+        for how in "good", "moved", "called":
+            with self.subTest(how):
+                self.record_program(java.FAKE, "1", how)
+                found, outcomes = self.calls()
+                self.assertGreater(outcomes["whole"], 200, outcomes)
+                for frames in found:
+                    self.assertLessEqual({(frame.name, frame.file) for frame in frames}, {("inner", "Fake.java")})
 
     def record_fake(self, how):
         self.record_program(java.FAKE, "0.5", how)
@@ -148,7 +150,7 @@ class Fake(JavaTest):
                 self.assertEqual({frame.name for frames in self.record_fake(how) for frame in frames} - {"", None}, set())
 
     def test_what_has_called_is_not_guessed(self):
-        for how in "segments", "caller", "pushed":
+        for how in "segments", "caller", "pushed", "old":
             with self.subTest(how):
                 self.record_fake(how)
                 stacks = self.stats("live-unwinder")["stacks"]

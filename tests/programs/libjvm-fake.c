@@ -3,7 +3,11 @@
  * Has the tables that HotSpot exports, and a method in made code that spins; only with `good` it is
  * where they say:
  *
- *	libjvm-fake CPU-SECONDS good|type|segments|caller|pushed|garbage|guard
+ *	libjvm-fake CPU-SECONDS good|moved|called|type|segments|caller|pushed|old|garbage|guard
+ *
+ * With `moved` and `called` the code does what compilers' code does: it moves the stack pointer and
+ * keeps the old one; or it calls code with a frame pointer, in whose frame is an old return
+ *address.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -17,6 +21,7 @@ enum {
 	SEGMENT_SHIFT = 7,
 	STUB_AT = 0x1000, /* blocks, each with its object */
 	COMPILED_AT = 0x2000,
+	LEAF_AT = 0x3000,
 	CODE_AT = 0x100, /* in a block */
 	ENTRY = 0x0e,	 /* in the code of the stub, where calls return to */
 	WORDS = 4,	 /* of a frame */
@@ -235,7 +240,7 @@ static const uint8_t stub_code[] = {
 	0xc9, 0xc3,		/* leave; ret */
 };
 
-/* Counts down, with a frame; and with something that it has pushed. */
+/* Code that counts down, in a frame with room for two words. */
 static const uint8_t spin_code[] = {
 	0x55,			/* push %rbp */
 	0x48, 0x83, 0xec, 0x10, /* sub $0x10,%rsp */
@@ -248,6 +253,39 @@ static const uint8_t pushed_code[] = {
 	0x55, 0x48, 0x83, 0xec, 0x10, 0x50, /* push %rax */
 	0x48, 0xff, 0xcf, 0x75, 0xfb, 0x58, /* pop %rax */
 	0x48, 0x83, 0xc4, 0x10, 0x5d, 0xc3,
+};
+/* The stack pointer moves, and the old one is in a register; then with an old return
+ * address where the caller's would be by the new one. */
+static const uint8_t moved_code[] = {
+	0x55, 0x48, 0x83, 0xec, 0x10, 0x48, 0x89, 0xe1, /* mov %rsp,%rcx */
+	0x48, 0x83, 0xec, 0x10, 0x48, 0xff, 0xcf, 0x75, 0xfb, 0x48, 0x83, 0xc4, 0x20, 0x5d, 0xc3,
+};
+static const uint8_t old_code[] = {
+	0x55, 0x48, 0x83, 0xec, 0x10, 0x48, 0x89, 0xe1, 0x48, 0x8b, 0x44, 0x24, 0x18, 0x48, 0x89,
+	0x44, 0x24, 0x08, 0x48, 0x89, 0x2c, 0x24, /* and frame pointer */
+	0x48, 0x83, 0xec, 0x10, 0x48, 0xff, 0xcf, 0x75, 0xfb, 0x48, 0x83, 0xc4, 0x20, 0x5d, 0xc3,
+};
+/* It calls what is at LEAF_AT. */
+static const uint8_t calling_code[] = {
+	0x55, 0x48, 0x83, 0xec, 0x10, 0xe8, 0xf6, 0x0f,
+	0x00, 0x00, 0x48, 0x83, 0xc4, 0x10, 0x5d, 0xc3,
+};
+static const uint8_t leaf_code[] = {
+	0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xec, 0x28, /* a frame pointer, and 40 bytes */
+	0x48, 0x8b, 0x45, 0x08, 0x48, 0x89, 0x04, 0x24, /* its return address to (%rsp) */
+	0x48, 0xff, 0xcf, 0x75, 0xfb, 0xc9, 0xc3,	/* leave; ret */
+};
+
+static const struct code {
+	const char *how;
+	const void *bytes;
+	size_t size;
+} codes[] = {
+	{ "pushed", pushed_code, sizeof(pushed_code) },
+	{ "moved", moved_code, sizeof(moved_code) },
+	{ "old", old_code, sizeof(old_code) },
+	{ "called", calling_code, sizeof(calling_code) },
+	{ NULL, spin_code, sizeof(spin_code) },
 };
 
 static uint8_t *memory;
@@ -264,9 +302,9 @@ static struct compiled *object_at(uint32_t at)
 	return (struct compiled *)(memory + at + sizeof(struct header));
 }
 
-static void make(int is_pushed)
+static void make(const struct code *code)
 {
-	struct compiled *compiled = object_at(COMPILED_AT);
+	struct compiled *compiled;
 
 	memory = mmap(NULL, HEAP, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
 		      -1, 0);
@@ -275,8 +313,8 @@ static void make(int is_pushed)
 	compiled = object_at(COMPILED_AT);
 	memset(segments, 0xff, sizeof(segments));
 	put_block(STUB_AT, stub_code, sizeof(stub_code));
-	put_block(COMPILED_AT, is_pushed ? pushed_code : spin_code,
-		  is_pushed ? sizeof(pushed_code) : sizeof(spin_code));
+	put_block(COMPILED_AT, code->bytes, code->size);
+	put_block(LEAF_AT, leaf_code, sizeof(leaf_code));
 	entry = (uint64_t)(memory + STUB_AT + CODE_AT + ENTRY);
 	*compiled = (struct compiled){
 		.vtable = compiled_table + 2,
@@ -319,12 +357,15 @@ int main(int argc, char **argv)
 {
 	struct anchor none = { 0, 0, 0 };
 	void (*stub)(uint64_t n, const void *function, struct anchor *noted);
+	const struct code *code = codes;
 	double seconds = argc > 2 ? strtod(argv[1], NULL) : 0;
 	struct timespec begun, now;
 
 	if (argc < 3)
 		return 2;
-	make(!strcmp(argv[2], "pushed"));
+	while (code->how && strcmp(code->how, argv[2]))
+		code++;
+	make(code);
 	spoil(argv[2]);
 	current = &none;
 	stub = (void (*)(uint64_t, const void *, struct anchor *))(memory + STUB_AT + CODE_AT);
