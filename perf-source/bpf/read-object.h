@@ -170,6 +170,23 @@ static __always_inline uint64_t walk_read_pointer(uint64_t address)
 	return pointer;
 }
 
+/* The address of what an object says where it is; 0: it does not. */
+static __always_inline uint64_t walk_find_site(const struct walk_site *site, uint64_t object)
+{
+	uint64_t at = object;
+	uint32_t further = 0, offset = 0;
+
+	if (site->pointer != WALK_NOT_THERE)
+		at = walk_read_pointer(object + site->pointer);
+	if (site->further != WALK_NOT_THERE)
+		bpf_probe_read_user(&further, sizeof(further),
+				    (const void *)(object + site->further));
+	if (site->offset != WALK_NOT_THERE)
+		bpf_probe_read_user(&offset, site->offset_size == 2 ? 2 : 4,
+				    (const void *)(object + site->offset));
+	return at ? at + further + offset : 0;
+}
+
 /* Reads up to `size` bytes, but not beyond a page that is not in memory. Returns their number. */
 static __always_inline uint64_t walk_read_text(char *to, uint64_t address, uint64_t size)
 {
