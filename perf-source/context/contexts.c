@@ -413,15 +413,15 @@ static int look_again(struct contexts *contexts, const struct context_job *job)
 }
 
 /* Says once how a program would tell more. */
-static void say_partly_told(struct contexts *contexts, uint32_t pid)
+static void say_partly_told(struct contexts *contexts, uint32_t pid, enum script_language language)
 {
 	if (contexts->has_said_partly)
 		return;
 	contexts->has_said_partly = true;
 	stage_warn(contexts->stage,
-		   "Java in process %" PRIu32 " tells inlined methods only where they call others: "
-		   "-XX:+UnlockDiagnosticVMOptions -XX:+DebugNonSafepoints makes it tell all",
-		   pid);
+		   "%s in process %" PRIu32 " tells inlined methods only where they call others: "
+		   "%s makes it tell all",
+		   runtime_language_name(language), pid, runtime_telling_options(language));
 }
 
 /* Emits a runtime before any sample can refer to it, and sets its walk program. 0 or -errno. */
@@ -458,7 +458,7 @@ static int take_runtime(struct contexts *contexts, const struct context_job *job
 		return r;
 	/* -ENOENT: it has ended, or executes another program. */
 	if (runtime->is_partly_told)
-		say_partly_told(contexts, job->pid);
+		say_partly_told(contexts, job->pid, runtime->language);
 	if (context_program_set_walk(contexts->program, job->pid, &runtime->walk) == 0)
 		set(&contexts->runtimes, job->upid, clock_now(CLOCK_MONOTONIC));
 	return 0;

@@ -104,11 +104,6 @@ struct type_entry {
 	uint64_t size;
 };
 
-static bool read_at(const struct loaded_image *image, uint64_t address, void *ret, size_t size)
-{
-	return pread(image->memory, ret, size, address) == (ssize_t)size;
-}
-
 /* A longer text is cut, and is none that is looked for. */
 static void read_name(const struct loaded_image *image, uint64_t address,
 		      char ret[NAME_MAX_SIZE + 1])
@@ -126,20 +121,11 @@ static bool read_exported(const struct loaded_image *image, const char *name, ui
 	       loaded_image_read(image, symbol.st_value, ret, sizeof(*ret)) && *ret;
 }
 
-/* The table that a pointer leads to. False: there is none, or it is of another form. */
-static bool find_table(const struct loaded_image *image, const char *table, const char *stride,
-		       size_t size, uint64_t *ret)
-{
-	uint64_t entry;
-
-	return read_exported(image, table, ret) && read_exported(image, stride, &entry) &&
-	       entry == size;
-}
-
-static void take_field(const struct loaded_image *image, const struct field_entry *entry,
+static void take_field(const struct loaded_image *image, const void *from,
 		       struct hotspot_structs *structs)
 {
 	char type[NAME_MAX_SIZE + 1], field[NAME_MAX_SIZE + 1] = "";
+	const struct field_entry *entry = from;
 
 	read_name(image, entry->type, type);
 	for (size_t i = 0; i < HOTSPOT_FIELDS_MAX; i++) {
@@ -152,48 +138,59 @@ static void take_field(const struct loaded_image *image, const struct field_entr
 	}
 }
 
-static bool read_fields(const struct loaded_image *image, struct hotspot_structs *structs)
+static void take_type(const struct loaded_image *image, const void *from,
+		      struct hotspot_structs *structs)
 {
-	struct field_entry entry;
-	uint64_t table;
+	const struct type_entry *entry = from;
+	char name[NAME_MAX_SIZE + 1];
 
-	if (!find_table(image, "gHotSpotVMStructs", "gHotSpotVMStructEntryArrayStride",
-			sizeof(entry), &table))
-		return false;
-	for (size_t i = 0; i < ENTRIES_MAX; i++) {
-		if (!read_at(image, table + i * sizeof(entry), &entry, sizeof(entry)))
-			return false;
-		if (!entry.type)
-			return true;
-		take_field(image, &entry, structs);
-	}
-	return false;
+	read_name(image, entry->type, name);
+	for (size_t i = 0; i < HOTSPOT_TYPES_MAX; i++)
+		if (!strcmp(types[i], name))
+			structs->sizes[i] = entry->size;
 }
 
-static bool read_types(const struct loaded_image *image, struct hotspot_structs *structs)
-{
-	char name[NAME_MAX_SIZE + 1];
-	struct type_entry entry;
-	uint64_t table;
+/* An exported table, whose entries begin with a pointer that only the end does not have. */
+struct table {
+	const char *name, *stride; /* what has its address, and the size of its entries */
+	size_t size;		   /* as it should be */
+	void (*take)(const struct loaded_image *image, const void *from,
+		     struct hotspot_structs *structs);
+};
 
-	if (!find_table(image, "gHotSpotVMTypes", "gHotSpotVMTypeEntryArrayStride", sizeof(entry),
-			&table))
+/* False: there is none, or it is of another form. */
+static bool read_table(const struct loaded_image *image, const struct table *table,
+		       struct hotspot_structs *structs)
+{
+	uint64_t address, size;
+	union {
+		uint64_t type;
+		struct field_entry field;
+		struct type_entry of_type;
+	} entry;
+
+	if (!read_exported(image, table->name, &address) ||
+	    !read_exported(image, table->stride, &size) || size != table->size)
 		return false;
-	for (size_t i = 0; i < ENTRIES_MAX; i++) {
-		if (!read_at(image, table + i * sizeof(entry), &entry, sizeof(entry)))
+	for (size_t i = 0; i < ENTRIES_MAX; i++, address += size) {
+		if (pread(image->memory, &entry, size, address) != (ssize_t)size)
 			return false;
 		if (!entry.type)
 			return true;
-		read_name(image, entry.type, name);
-		for (size_t j = 0; j < HOTSPOT_TYPES_MAX; j++)
-			if (!strcmp(types[j], name))
-				structs->sizes[j] = entry.size;
+		table->take(image, &entry, structs);
 	}
 	return false;
 }
 
 bool hotspot_structs_read(const struct loaded_image *image, struct hotspot_structs *ret)
 {
+	static const struct table tables[] = {
+		{ "gHotSpotVMStructs", "gHotSpotVMStructEntryArrayStride",
+		  sizeof(struct field_entry), take_field },
+		{ "gHotSpotVMTypes", "gHotSpotVMTypeEntryArrayStride", sizeof(struct type_entry),
+		  take_type },
+	};
+
 	memset(ret, 0xff, sizeof(*ret));
-	return read_fields(image, ret) && read_types(image, ret);
+	return read_table(image, &tables[0], ret) && read_table(image, &tables[1], ret);
 }

@@ -8,6 +8,7 @@ struct interpreter {
 	enum runtime_state (*find)(const struct loaded_image *image, struct runtime *ret);
 	const char *files[2]; /* how the names of those begin that may hold it */
 	const char *language, *name, *versions;
+	const char *telling_options; /* with which its compilers tell all */
 };
 
 static const struct interpreter interpreters[SCRIPT_LANGUAGES_MAX] = {
@@ -22,7 +23,8 @@ static const struct interpreter interpreters[SCRIPT_LANGUAGES_MAX] = {
 			     { "libjvm", "libjvm" },
 			     "Java",
 			     "HotSpot",
-			     "JDK 11, 17, 21 and 25" },
+			     "JDK 11, 17, 21 and 25",
+			     "-XX:+UnlockDiagnosticVMOptions -XX:+DebugNonSafepoints" },
 	[SCRIPT_V8] = { v8_find,
 			{ "node", "libnode" },
 			"JavaScript",
@@ -80,4 +82,9 @@ const char *runtime_interpreter_name(enum script_language language)
 const char *runtime_known_versions(enum script_language language)
 {
 	return interpreters[language].versions;
+}
+
+const char *runtime_telling_options(enum script_language language)
+{
+	return interpreters[language].telling_options;
 }

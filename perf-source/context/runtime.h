@@ -40,6 +40,9 @@ const char *runtime_language_name(enum script_language language);
 const char *runtime_interpreter_name(enum script_language language);
 const char *runtime_known_versions(enum script_language language);
 
+/* Options of a program, of which its compilers tell all (runtime.is_partly_told). NULL: none. */
+const char *runtime_telling_options(enum script_language language);
+
 /* Each finds one interpreter, by what it exports. Returns its state, and fills in all the rest. */
 enum runtime_state cpython_find(const struct loaded_image *image, struct runtime *ret);
 enum runtime_state php_find(const struct loaded_image *image, struct runtime *ret);

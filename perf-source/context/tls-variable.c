@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/elf/static-symbol.h"
 #include "perf-source/context/tls-variable.h"
 
 enum { DISTANCE_MAX = 1 << 30 }; /* bytes, of static storage from the thread pointer */
@@ -13,7 +14,7 @@ struct variable {
 	uint64_t bias;
 	int memory;
 	uint64_t offset; /* in the module's block */
-	size_t index;	 /* of the symbol */
+	size_t index;	 /* of the exported symbol */
 };
 
 static bool read_words(const struct variable *variable, uint64_t address, uint64_t *words, size_t n)
@@ -46,16 +47,27 @@ static bool find_in_table(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, c
 	return false;
 }
 
-static bool find_symbol(const char *name, uint32_t table, struct variable *variable)
+static bool find_exported(const char *name, struct variable *variable)
 {
 	Elf *elf = variable->image->elf;
 	Elf_Scn *section = NULL;
 	GElf_Shdr header;
 
 	while ((section = elf_nextscn(elf, section)))
-		if (gelf_getshdr(section, &header) && header.sh_type == table)
+		if (gelf_getshdr(section, &header) && header.sh_type == SHT_DYNSYM)
 			return find_in_table(elf, section, &header, name, variable);
 	return false;
+}
+
+static bool find_local(const char *name, struct variable *variable)
+{
+	GElf_Sym symbol;
+
+	if (!static_symbol_find(variable->image->elf, name, &symbol) ||
+	    GELF_ST_TYPE(symbol.st_info) != STT_TLS)
+		return false;
+	variable->offset = symbol.st_value;
+	return true;
 }
 
 static struct context_place static_place(int64_t distance)
@@ -205,7 +217,7 @@ int tls_variable_find(const struct elf_image *image, uint64_t bias, int memory, 
 {
 	struct variable variable = { image, bias, memory };
 
-	if (image->machine != EM_X86_64 || !find_symbol(name, SHT_DYNSYM, &variable))
+	if (image->machine != EM_X86_64 || !find_exported(name, &variable))
 		return TLS_VARIABLE_NONE;
 	if (follow_relocations(&variable, is_by_symbol, ret) ||
 	    follow_relocations(&variable, is_by_offset, ret) || place_in_program(&variable, ret))
@@ -218,7 +230,7 @@ int tls_variable_find_local(const struct elf_image *image, uint64_t bias, int me
 {
 	struct variable variable = { image, bias, memory };
 
-	if (image->machine != EM_X86_64 || !find_symbol(name, SHT_SYMTAB, &variable))
+	if (image->machine != EM_X86_64 || !find_local(name, &variable))
 		return TLS_VARIABLE_NONE;
 	return follow_relocations(&variable, is_by_offset, ret) || place_in_program(&variable, ret)
 		       ? 0
