@@ -11,7 +11,7 @@
 #include "common/elf/elf-cache.h"
 #include "common/stream/process-table.h"
 #include "common/wire/wire.h"
-#include "live-unwinder/made-calls.h"
+#include "live-unwinder/script/made-calls.h"
 
 enum {
 	STACK_REACH = 1 << 20, /* bytes: an address this close above sp is in the stack */

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "common/stream/script-walk.h"
-#include "live-unwinder/made-calls.h"
+#include "live-unwinder/script/made-calls.h"
 #include "live-unwinder/script-merge.h"
 #include "live-unwinder/script/hotspot-code.h"
 #include "live-unwinder/script/hotspot-walk.h"

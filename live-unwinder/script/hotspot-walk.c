@@ -128,8 +128,7 @@ static bool add_compiled(struct hotspot_walk *walk, const struct hotspot_frame *
 	return n > 0;
 }
 
-/* Makes a frame with a method a segment. False: it is not known, and gets a place without a name.
- */
+/* Makes a frame with a method a segment. False: it is not known: its place has no name. */
 static bool take_frame(struct hotspot_walk *walk, const struct hotspot_frame *frame)
 {
 	struct script_stack *stack = walk->stack;

@@ -103,8 +103,7 @@ struct walk_far_call {
 	uint8_t call[3]; /* call *%r10 */
 } __attribute__((packed));
 
-/* What the call in front of a return address has called, by its own bytes; 0: it is no such call.
- */
+/* What the call in front of a return address has called, by its own bytes; 0: it is none. */
 static __always_inline uint64_t walk_call_target(uint64_t return_address)
 {
 	struct walk_far_call far;

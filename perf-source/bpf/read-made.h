@@ -219,8 +219,10 @@ static __always_inline long walk_put_made(struct walk *walk, const struct walk_m
 	return 1;
 }
 
-/* Finds the method or the code of the next frame, once all have been read. 1: there are no more, or
- * it has found new code. */
+/*
+ * Finds the method or the code of the next frame, once all have been read. 1: there are no more, or
+ * it has found new code.
+ */
 static __always_inline long walk_read_made(struct walk *walk, const struct walk_maps *maps)
 {
 	struct walk_state *state = &walk->work->state;

@@ -9,7 +9,7 @@ enum { WORD = 8 };
  * Code where the frame is not all there. `..`: any byte; `before` ends where the instruction
  * begins. (MacroAssembler::verified_entry, C1_MacroAssembler::build_frame and remove_frame,
  * MachEpilogNode::emit, reserved_stack_check.) What no pattern tells is told by the alignment of
- * the stack (read-frames.h).
+ * the stack (read-callers.h).
  */
 static const struct {
 	const char *before, *at;

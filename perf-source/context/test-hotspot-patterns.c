@@ -26,7 +26,7 @@ struct step {
 
 static struct walk_pattern patterns[WALK_PATTERNS_MAX];
 
-/* As the program in the kernel does (read-frames.h). */
+/* As the program in the kernel does (read-callers.h). */
 static enum walk_where find(const uint8_t *at, enum walk_part part)
 {
 	uint64_t before, behind;

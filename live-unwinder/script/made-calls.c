@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
-#include "live-unwinder/made-calls.h"
+#include "live-unwinder/script/made-calls.h"
 #include "live-unwinder/script/hotspot-walk.h"
 
 struct made_calls made_calls_of(const struct runtime_fields *fields,
