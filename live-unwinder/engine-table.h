@@ -35,9 +35,5 @@ void engine_table_forget_image(struct engine_table *engine, uint64_t image);
 enum engine_table_outcome engine_table_unwind(struct engine_table *engine,
 					      struct unwinding *unwinding);
 
-/*
- * Cuts elfutils' answer at the first frame that must not be trusted: code with a user rule, code
- * that overwrites its own frame, code that contradicts its unwind information, or a file that was
- * modified since; and before a frame whose return address is behind no call.
- */
+/* Cuts elfutils' answer where these tables know better (table-cut.h). */
 void engine_table_cut(struct engine_table *engine, struct unwinding *unwinding);
