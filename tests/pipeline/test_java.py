@@ -90,7 +90,7 @@ class Java(JavaTest):
             for options in (), QUICK, ("-XX:+UseSerialGC", "-XX:-TieredCompilation"):
                 with self.subTest(version, options=options):
                     self.record(version, 2, "mixed", options=options)
-                    self.check(version, 0.6)  # the rest is cut in code of mathematics and searches
+                    self.check(version, 0.8)
 
     def test_waits_have_them(self):
         for version in java.VERSIONS:
