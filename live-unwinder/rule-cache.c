@@ -43,6 +43,8 @@ const struct unwind_rule *rule_cache_look_up(const struct stored_table *entry, u
 {
 	const struct unwind_rule *given = image_user_rules_find(&entry->user_rules, offset);
 
+	if (!given)
+		given = switched_stacks_rule(&entry->switched, offset);
 	if (given)
 		return given;
 	return entry->state == TABLE_READY ? unwind_table_find(&entry->table, offset) : NULL;

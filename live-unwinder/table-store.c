@@ -277,6 +277,7 @@ static void begin(struct table_store *tables, uint64_t number, struct stored_tab
 		entry->not_before = elf_cache_not_before(tables->files, image);
 		if (is_known(tables, number, file, entry))
 			return;
+		switched_stacks_find(file, &entry->switched);
 		if (add_user_rules(tables, image, file, entry) < 0)
 			entry->state = TABLE_UNUSABLE;
 		else

@@ -13,7 +13,8 @@
 #include "common/unwind/same-file.h"
 #include "common/unwind/table-cache.h"
 #include "common/unwind/unwind-source.h"
-#include "live-unwinder/user-rules.h"
+#include "live-unwinder/rules/switched-stacks.h"
+#include "live-unwinder/rules/user-rules.h"
 
 enum {
 	/* Bytes of unwind information (about 4 ms of work) from which on a thread compiles it. */
@@ -37,6 +38,7 @@ struct stored_table {
 	uint64_t number; /* of the image */
 	struct unwind_table table;
 	struct image_user_rules user_rules; /* precede the table, which may be missing */
+	struct switched_stacks switched;    /* as well */
 	struct cached_table_file cached;    /* holds the table's bytes, unless `table` owns them */
 	uint32_t id;			    /* unique, never 0 */
 	uint64_t not_before;		    /* elf_cache_not_before() */

@@ -9,10 +9,10 @@
 #include <cmocka.h>
 
 #include "common/stream/script-walk.h"
-#include "live-unwinder/script/made-calls.h"
 #include "live-unwinder/script-merge.h"
 #include "live-unwinder/script/hotspot-code.h"
 #include "live-unwinder/script/hotspot-walk.h"
+#include "live-unwinder/script/made-calls.h"
 
 enum {
 	PROCESS = 7,

@@ -168,20 +168,29 @@ static enum script_outcome take_frame(struct cpython_walk *walk, size_t i)
 	return outcome;
 }
 
+static bool has_no_frame(const struct cpython_walk *walk, size_t activation)
+{
+	struct walk_element head;
+
+	return !walk_view_word(walk_view_element(&walk->lists[CFRAMES], activation, &head),
+			       walk->fields->cframe_frame);
+}
+
 /*
- * Up to 3.12 the list of activations ends with that of the thread state itself, which has no frame.
- * A new activation that is not filled in yet leads into what lay on the stack before.
+ * Up to 3.12 the list of activations ends with that of the thread state itself, which has no frame,
+ * and so has the one that a greenlet began with. A new activation that is not filled in yet leads
+ * into what lay on the stack before.
  */
 static bool has_all_activations(const struct cpython_walk *walk)
 {
 	const struct walk_list_view *cframes = &walk->lists[CFRAMES];
-	struct walk_element head;
+	size_t n = walk->stack->n_segments;
 
 	if (!cframes->elements)
 		return true;
-	return cframes->end == WIRE_walk_end_END && cframes->n == walk->stack->n_segments + 1 &&
-	       !walk_view_word(walk_view_element(cframes, cframes->n - 1, &head),
-			       walk->fields->cframe_frame);
+	if (cframes->end != WIRE_walk_end_END || cframes->n <= n || !has_no_frame(walk, n))
+		return false;
+	return cframes->n == n + 1 || (n && cframes->n == n + 2 && has_no_frame(walk, n + 1));
 }
 
 static enum script_outcome read_frames(struct cpython_walk *walk)

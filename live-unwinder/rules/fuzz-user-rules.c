@@ -4,7 +4,7 @@
  * looked up in a file with odd segments, as a damaged one may have.
  */
 #include "common/base/cleanup.h"
-#include "live-unwinder/user-rules.h"
+#include "live-unwinder/rules/user-rules.h"
 #include "tests/fuzz/fuzz.h"
 
 #define _cleanup_user_rules_ _cleanup_(user_rules_deinit)

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "common/base/cleanup.h"
-#include "live-unwinder/user-rules.h"
+#include "live-unwinder/rules/user-rules.h"
 
 #define _cleanup_user_rules_ _cleanup_(user_rules_deinit)
 #define _cleanup_image_ _cleanup_(image_user_rules_deinit)

@@ -6,7 +6,7 @@
 
 #include "common/base/text.h"
 #include "common/wire/wire.h"
-#include "live-unwinder/user-rules-text.h"
+#include "live-unwinder/rules/user-rules-text.h"
 
 static_assert(WIRE_BUILD_ID_MAX == 64, "parse_hex() says so");
 static_assert(FILE_ID_SIZE == 16, "parse_key() says so");

@@ -13,8 +13,8 @@
 #include "common/base/cleanup.h"
 #include "common/base/growing-list.h"
 #include "common/file/read-file.h"
-#include "live-unwinder/user-rules-text.h"
-#include "live-unwinder/user-rules.h"
+#include "live-unwinder/rules/user-rules-text.h"
+#include "live-unwinder/rules/user-rules.h"
 
 static_assert(USER_RULES_MAX == 1048576, "parse_line() says so");
 static_assert(USER_RULES_SIZE_MAX == 64 * 1024 * 1024, "user_rules_read() says so");

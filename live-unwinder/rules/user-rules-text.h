@@ -2,7 +2,7 @@
 /* Parses a line of a file of unwind rules (docs/stackpipe-unwind-rules.5.scd). */
 #pragma once
 
-#include "live-unwinder/user-rules.h"
+#include "live-unwinder/rules/user-rules.h"
 
 enum user_rule_text {
 	USER_RULE_TEXT_BLANK, /* empty, or a comment */

@@ -14,7 +14,7 @@
 
 #include "common/base/cleanup.h"
 #include "common/wire/wire.h"
-#include "live-unwinder/test-user-rules.h"
+#include "live-unwinder/rules/test-user-rules.h"
 
 static void assert_wrong(const char *text, enum user_rules_outcome outcome, size_t line)
 {
