@@ -135,10 +135,37 @@ __noinline uint64_t walk_called(const struct walk_program *program, uint64_t ret
 	return block ? block + program->frames.header : 0;
 }
 
+/* Where a call goes that was made for code which the interpreter executes: to load what that is,
+ * and into it. */
+struct walk_call_stub {
+	uint8_t load[2]; /* mov METHOD,%rbx */
+	uint64_t method;
+} __attribute__((packed));
+
+/*
+ * Whether a call is one of code of the same method: loops are replaced by other code as they run,
+ * and methods by better code while some of them are executed.
+ */
+static __always_inline bool walk_calls_same(const struct walk_program *program, uint64_t target,
+					    uint64_t called, uint64_t object)
+{
+	uint64_t own = walk_read_pointer(object + program->frames.own),
+		 type = walk_read_pointer(called + program->code.object.type_at);
+	struct walk_call_stub stub;
+
+	if (!own || bpf_probe_read_user(&stub, sizeof(stub), (const void *)target))
+		return false;
+	if (stub.load[0] == 0x48 && stub.load[1] == 0xbb)
+		return stub.method == own;
+	return walk_has_type(&program->code.object, type) &&
+	       walk_read_pointer(called + program->frames.own) == own;
+}
+
 /*
  * Whether it is proved that the innermost code was called from where it seems to return to: behind
- * a call of this very code, or of a stub that finds methods in a table; from the interpreter, whose
- * frame has noted a call; or where C++ calls code. Old return addresses lie everywhere in a stack.
+ * a call of this very code, of other code of its method, or of a stub that finds methods in a
+ * table; from the interpreter, whose frame has noted a call; or where C++ calls code. Old return
+ * addresses lie everywhere in a stack.
  */
 __noinline int walk_is_proved(const struct walk_program *program, const struct walk_call *call,
 			      uint64_t object)
@@ -155,7 +182,8 @@ __noinline int walk_is_proved(const struct walk_program *program, const struct w
 		return walk_read_pointer(call->next_fp - WALK_INTERPRETED_BEFORE +
 					 WALK_INTERPRETED_CALL * sizeof(uint64_t)) != 0;
 	called = walk_called(program, call->next_pc);
-	if (!called || called == object)
+	if (!called || called == object ||
+	    walk_calls_same(program, walk_call_target(call->next_pc), called, object))
 		return called != 0;
 	type = walk_read_pointer(called + program->code.object.type_at);
 	type = program->code.object.type_mask ? type & program->code.object.type_mask : type;

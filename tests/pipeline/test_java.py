@@ -62,7 +62,7 @@ class Java(JavaTest):
     def test_chains_are_true_and_whole(self):
         for version in java.VERSIONS:
             with self.subTest(version):
-                self.record(version, 3)
+                self.record(version, 5)
                 self.check(version, 0.95)
 
     def test_chains_of_the_interpreter_are_true(self):
@@ -130,7 +130,7 @@ class Java(JavaTest):
 
 class Fake(JavaTest):
     def test_a_method_that_is_there(self):
-        for how in "good", "moved", "called":
+        for how in "good", "moved", "called", "replaced":
             with self.subTest(how):
                 self.record_program(java.FAKE, "1", how)
                 found, outcomes = self.calls()
@@ -150,7 +150,7 @@ class Fake(JavaTest):
                 self.assertEqual({frame.name for frames in self.record_fake(how) for frame in frames} - {"", None}, set())
 
     def test_what_has_called_is_not_guessed(self):
-        for how in "segments", "caller", "pushed", "old":
+        for how in "segments", "caller", "pushed", "old", "foreign":
             with self.subTest(how):
                 self.record_fake(how)
                 stacks = self.stats("live-unwinder")["stacks"]

@@ -3,11 +3,12 @@
  * Has the tables that HotSpot exports, and a method in made code that spins; only with `good` it is
  * where they say:
  *
- *	libjvm-fake CPU-SECONDS good|moved|called|type|segments|caller|pushed|old|garbage|guard
+ *	libjvm-fake CPU-SECONDS good|moved|called|replaced|
+ *		type|segments|caller|pushed|old|foreign|garbage|guard
  *
- * With `moved` and `called` the code does what compilers' code does: it moves the stack pointer and
- * keeps the old one; or it calls code with a frame pointer, in whose frame is an old return
- *address.
+ * With those next to `good` the code does what compilers' code does: it moves the stack pointer and
+ * keeps the old one; it calls code with a frame pointer, in whose frame is an old return address;
+ * or it has called code of a method which is executed by other code of that.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -22,6 +23,7 @@ enum {
 	STUB_AT = 0x1000, /* blocks, each with its object */
 	COMPILED_AT = 0x2000,
 	LEAF_AT = 0x3000,
+	OTHER_AT = 0x4000,
 	CODE_AT = 0x100, /* in a block */
 	ENTRY = 0x0e,	 /* in the code of the stub, where calls return to */
 	WORDS = 4,	 /* of a frame */
@@ -127,6 +129,7 @@ static const struct symbol class_name = { 0, 4, "Fake" }, name = { 0, 5, "inner"
 static struct klass klass = { .name = &class_name }, *object_class = &klass;
 static const struct pool pool = { 0, &klass, 1, { 0 }, { &name, &file } };
 static const struct constant constant = { 0, &pool, 0, 8, 0, { 0 }, { 0 } };
+static struct method foreign = { method_table + 2, &constant };
 static struct method method = { method_table + 2, &constant };
 static uint8_t segments[HEAP >> SEGMENT_SHIFT];
 
@@ -276,6 +279,9 @@ static const uint8_t leaf_code[] = {
 	0x48, 0xff, 0xcf, 0x75, 0xfb, 0xc9, 0xc3,	/* leave; ret */
 };
 
+/* It goes on at OTHER_AT. */
+static const uint8_t jumping_code[] = { 0xe9, 0xfb, 0x0f, 0x00, 0x00 };
+
 static const struct code {
 	const char *how;
 	const void *bytes;
@@ -285,6 +291,8 @@ static const struct code {
 	{ "moved", moved_code, sizeof(moved_code) },
 	{ "old", old_code, sizeof(old_code) },
 	{ "called", calling_code, sizeof(calling_code) },
+	{ "replaced", calling_code, sizeof(calling_code) },
+	{ "foreign", calling_code, sizeof(calling_code) },
 	{ NULL, spin_code, sizeof(spin_code) },
 };
 
@@ -302,37 +310,47 @@ static struct compiled *object_at(uint32_t at)
 	return (struct compiled *)(memory + at + sizeof(struct header));
 }
 
-static void make(const struct code *code)
+static void make_compiled(uint32_t at, const void *code, size_t size)
 {
-	struct compiled *compiled;
-
-	memory = mmap(NULL, HEAP, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
-		      -1, 0);
-	if (memory == MAP_FAILED)
-		abort();
-	compiled = object_at(COMPILED_AT);
-	memset(segments, 0xff, sizeof(segments));
-	put_block(STUB_AT, stub_code, sizeof(stub_code));
-	put_block(COMPILED_AT, code->bytes, code->size);
-	put_block(LEAF_AT, leaf_code, sizeof(leaf_code));
-	entry = (uint64_t)(memory + STUB_AT + CODE_AT + ENTRY);
-	*compiled = (struct compiled){
+	put_block(at, code, size);
+	*object_at(at) = (struct compiled){
 		.vtable = compiled_table + 2,
 		.frame_size = WORDS,
 		.complete = 5,
-		.begin = memory + COMPILED_AT + CODE_AT,
-		.known = memory + COMPILED_AT + CODE_AT,
-		.scopes = memory + COMPILED_AT + 0x208,
+		.begin = memory + at + CODE_AT,
+		.known = memory + at + CODE_AT,
+		.scopes = memory + at + 0x208,
 		.method = &method,
 		.stub = CODE_AT + 0x80,
 		.metadata = 0x1f8,
 		.pcs = 0x200,
 		.dependencies = 0x200,
-		.id = 7,
+		.id = at,
 	};
+}
+
+static void make(const struct code *code)
+{
+	memory = mmap(NULL, HEAP, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
+		      -1, 0);
+	if (memory == MAP_FAILED)
+		abort();
+	memset(segments, 0xff, sizeof(segments));
+	put_block(STUB_AT, stub_code, sizeof(stub_code));
+	make_compiled(COMPILED_AT, code->bytes, code->size);
+	put_block(LEAF_AT, leaf_code, sizeof(leaf_code));
+	entry = (uint64_t)(memory + STUB_AT + CODE_AT + ENTRY);
 	heap = (struct heap){ { memory, memory + HEAP, memory },
 			      { segments, segments + sizeof(segments), segments },
 			      SEGMENT_SHIFT };
+}
+
+/* What is called goes on in other code, of which it is said whether it is of the same method. */
+static void replace(const struct method *of)
+{
+	make_compiled(LEAF_AT, jumping_code, sizeof(jumping_code));
+	make_compiled(OTHER_AT, spin_code, sizeof(spin_code));
+	object_at(LEAF_AT)->method = of;
 }
 
 /* What is not as it should be. */
@@ -366,6 +384,10 @@ int main(int argc, char **argv)
 	while (code->how && strcmp(code->how, argv[2]))
 		code++;
 	make(code);
+	if (!strcmp(argv[2], "replaced"))
+		replace(&method);
+	else if (!strcmp(argv[2], "foreign"))
+		replace(&foreign);
 	spoil(argv[2]);
 	current = &none;
 	stub = (void (*)(uint64_t, const void *, struct anchor *))(memory + STUB_AT + CODE_AT);
