@@ -24,8 +24,24 @@ static int count_inlined(uint64_t offset)
 	struct v8_inlined inlined[V8_CALLS_MAX];
 	struct v8_code code;
 
-	assert_true(v8_code_read(&fields, &bytes, &code));
+	assert_true(v8_code_read(&fields, 0, &bytes, &code));
 	return v8_code_find_inlined(&fields, &code, offset, inlined);
+}
+
+static void test_code_begins_where_its_object_says_or_within_it(void **state)
+{
+	struct v8_fields within = fields;
+	struct wire_blob bytes;
+	struct v8_code code;
+
+	make_baseline(0);
+	bytes = (struct wire_blob){ record.at, record.n };
+	assert_true(v8_code_read(&fields, 0x1000, &bytes, &code));
+	assert_int_equal(code.start, JIT_BASELINE);
+	within.code_start = -1;
+	within.code_within = 128;
+	assert_true(v8_code_read(&within, 0x1000, &bytes, &code));
+	assert_int_equal(code.start, 0x1000 + 128);
 }
 
 static void test_tables_that_do_not_say_what_is_inlined(void **state)
@@ -183,6 +199,7 @@ static void test_kept_bytes_of_all_have_a_limit(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(test_code_begins_where_its_object_says_or_within_it),
 		TEST(test_tables_that_do_not_say_what_is_inlined),
 		TEST(test_inlinings_out_of_range),
 		TEST(test_inlinings_end),

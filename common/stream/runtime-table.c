@@ -78,6 +78,7 @@ static const struct field_name v8_names[] = {
 	{ "function.type", offsetof(struct runtime_fields, v8.function_type), false },
 	{ "code.size", offsetof(struct runtime_fields, v8.code_size), false },
 	{ "code.start", offsetof(struct runtime_fields, v8.code_start), false },
+	{ "code.within", offsetof(struct runtime_fields, v8.code_within), false },
 	{ "code.length", offsetof(struct runtime_fields, v8.code_length), false },
 	{ "code.kind", offsetof(struct runtime_fields, v8.code_kind), false },
 	{ "code.data", offsetof(struct runtime_fields, v8.code_data), false },
@@ -225,9 +226,9 @@ static bool complete_v8(struct runtime_fields *fields)
 	return v8->frame_function >= 0 && v8->frame_bytecode >= 0 && v8->frame_instruction >= 0 &&
 	       v8->frame_code >= 0 && v8->function_size >= 0 && v8->function_data >= 0 &&
 	       v8->map_type >= 0 && v8->function_type >= 0 && v8->code_size >= 0 &&
-	       v8->code_start >= 0 && v8->code_length >= 0 && v8->code_kind >= 0 &&
-	       v8->code_data >= 0 && v8->code_type >= 0 && v8->code_baseline >= 0 &&
-	       v8->data_count >= 0 && v8->items >= 0;
+	       (v8->code_start >= 0) != (v8->code_within >= 0) && v8->code_length >= 0 &&
+	       v8->code_kind >= 0 && v8->code_data >= 0 && v8->code_type >= 0 &&
+	       v8->code_baseline >= 0 && v8->data_count >= 0 && v8->items >= 0;
 }
 
 static bool complete_ruby(struct runtime_fields *fields)

@@ -56,7 +56,15 @@ static bool read_data(const struct v8_fields *fields, struct wire_blob pieces[V8
 	return true;
 }
 
-bool v8_code_read(const struct v8_fields *fields, const struct wire_blob *bytes,
+static bool read_start(const struct v8_fields *fields, uint64_t address,
+		       const struct wire_blob *bytes, uint64_t *ret)
+{
+	*ret = address + (uint64_t)fields->code_within;
+	return fields->code_within >= 0 ||
+	       memory_field(bytes, fields->code_start, ret, sizeof(*ret));
+}
+
+bool v8_code_read(const struct v8_fields *fields, uint64_t address, const struct wire_blob *bytes,
 		  struct v8_code *ret)
 {
 	struct wire_blob piece[V8_CODE_PIECES_MAX];
@@ -65,7 +73,7 @@ bool v8_code_read(const struct v8_fields *fields, const struct wire_blob *bytes,
 	*ret = (struct v8_code){ 0 };
 	if (!v8_pieces_read(fields, bytes, fields->code_size, fields->code_type, piece,
 			    V8_CODE_PIECES_MAX) ||
-	    !memory_field(bytes, fields->code_start, &ret->start, sizeof(ret->start)) ||
+	    !read_start(fields, address, bytes, &ret->start) ||
 	    !memory_field(bytes, fields->code_length, &length, sizeof(length)) ||
 	    !memory_field(bytes, fields->code_kind, &ret->kind, sizeof(ret->kind)) ||
 	    !memory_field(bytes, fields->code_data, &ret->data, sizeof(ret->data)))

@@ -24,8 +24,8 @@ struct v8_inlined {
 	uint64_t address, identity;
 };
 
-/* Whether a record is one of code, which is whole. */
-bool v8_code_read(const struct v8_fields *fields, const struct wire_blob *bytes,
+/* Whether a record, of what is at an address, is one of code, which is whole. */
+bool v8_code_read(const struct v8_fields *fields, uint64_t address, const struct wire_blob *bytes,
 		  struct v8_code *ret);
 
 /*

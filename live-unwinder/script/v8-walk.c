@@ -40,7 +40,7 @@ enum v8_object v8_object_of(const struct v8_fields *fields, const struct wire_me
 	if (v8_pieces_read(fields, &record->bytes, fields->function_size, fields->function_type,
 			   &map, 1))
 		return function_kind(fields, record);
-	return v8_code_read(fields, &record->bytes, &code) ? V8_CODE : V8_NOTHING;
+	return v8_code_read(fields, record->address, &record->bytes, &code) ? V8_CODE : V8_NOTHING;
 }
 
 static bool fits(const struct v8_walk *walk)
@@ -101,7 +101,7 @@ static bool read_code(struct v8_walk *walk, const char *window, uint64_t address
 	if (code_table_find(walk->codes, walk->process, address, identity, &view) !=
 		    CODE_IS_KNOWN ||
 	    !code_table_find_bytes(walk->codes, view.number, &bytes) ||
-	    !v8_code_read(walk->fields, &bytes, &code) || !is_of_code(walk, &code, window))
+	    !v8_code_read(walk->fields, address, &bytes, &code) || !is_of_code(walk, &code, window))
 		return false;
 	offset = instruction - code.start - !walk->is_innermost; /* a call: within it */
 	if (offset >= code.length)

@@ -13,14 +13,36 @@ enum {
 	WALK_MADE = 64,	       /* bytes of code, after which it has a frame until it ends */
 };
 
+/* Where the object is that describes code which begins at an address, if there is such code. */
+static __always_inline uint64_t walk_object_of(const struct walk_code *code, uint64_t start)
+{
+	if (code->within)
+		return start - code->within;
+	return walk_read_pointer(start - code->head) & code->object.pointer_mask;
+}
+
+/* Whether what an object's first word leads to has the type of objects that code is part of. */
+static __always_inline bool walk_has_code_within(const struct walk_code *code, uint64_t object)
+{
+	uint64_t of = walk_read_pointer(object);
+	uint16_t type = 0;
+
+	return of && !(of >> WALK_USER_BITS) &&
+	       !bpf_probe_read_user(
+		       &type, sizeof(type),
+		       (const void *)((of & code->object.pointer_mask) + code->within_type_at)) &&
+	       type == code->within_type;
+}
+
 /* The object that describes code which begins at an address; 0: none does. */
 static __always_inline uint64_t walk_code_at(const struct walk_code *code, uint64_t start)
 {
-	uint64_t at = walk_read_pointer(start - code->head);
+	uint64_t at = walk_object_of(code, start);
 
 	if (!at || at >> WALK_USER_BITS)
 		return 0;
-	at &= code->object.pointer_mask;
+	if (code->within)
+		return walk_has_code_within(code, at) ? at : 0;
 	return walk_read_pointer(at + code->start) == start ? at : 0;
 }
 
@@ -68,7 +90,7 @@ static __always_inline bool walk_describes(const struct walk_code *code,
 	barrier_var(start);
 	barrier_var(size);
 	return start <= WALK_OBJECT_MAX - 8 && size <= WALK_OBJECT_MAX - 4 &&
-	       *(const uint64_t *)(memory->bytes + start) == begin &&
+	       (code->within || *(const uint64_t *)(memory->bytes + start) == begin) &&
 	       instruction - 1 - begin < *(const uint32_t *)(memory->bytes + size);
 }
 
@@ -104,8 +126,7 @@ static __always_inline uint64_t walk_find_code(struct walk *walk,
 		return 0;
 	search->at = *known;
 	if (search->at <= instruction && instruction - search->at < code->steps * code->step)
-		search->object =
-			walk_read_pointer(search->at - code->head) & code->object.pointer_mask;
+		search->object = walk_object_of(code, search->at);
 	identity = walk_identify_code(walk);
 	if (identity)
 		return identity;

@@ -175,6 +175,10 @@ struct walk_code {
 	uint16_t head;	/* bytes in front of code, where the address of the object is */
 	uint16_t start; /* where the object has the address of the code, */
 	uint16_t size;	/* and, in 4 bytes, its size */
+	/* Or so many bytes in front of code is the object itself, of which `head` and `start` do
+	 * not count: what its first word leads to has its type, in two bytes. 0: it is elsewhere.
+	 */
+	uint16_t within, within_type_at, within_type;
 	/* Objects as those of elements, to which one of its texts leads; their identities are put
 	 * behind the last text, as another one. */
 	uint16_t members; /* where it has the first one's address; 0: there are none */
@@ -182,7 +186,6 @@ struct walk_code {
 	uint8_t members_of, count_of; /* texts, from 1 on */
 	uint16_t kind;	      /* where the object has, in four bits, what kind of code it is: */
 	uint16_t has_members; /* a bit for each kind whose objects have members */
-	uint8_t reserved[2];
 	struct walk_object object; /* `pointer` and `load` do not count */
 };
 

@@ -29,7 +29,7 @@ static const struct interpreter interpreters[SCRIPT_LANGUAGES_MAX] = {
 			{ "node", "libnode" },
 			"JavaScript",
 			"V8",
-			"those of node 20, 22 and 24" },
+			"those of node 18, 20, 22 and 24" },
 };
 
 static bool begins_with(const char *text, const char *begin)

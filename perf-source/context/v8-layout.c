@@ -4,6 +4,30 @@
 #include "perf-source/context/v8-layout.h"
 
 static const struct v8_layout layouts[] = {
+	{ /* node 18 */
+	  .major = 10,
+	  .minor = 2,
+	  .c_entry = 0x4538,
+	  .fast_frame = 0x100,
+	  .fast_instruction = 0x108,
+	  .shared = 24,
+	  .data = 8,
+	  .scope = 16,
+	  .script = 32,
+	  .scope_names = 32,
+	  .scope_words = 0x0e,
+	  .code_data = 16,
+	  .code_positions = 24,
+	  .code_flags = 48,
+	  .code_size = 40,
+	  .code_within = 128,
+	  .literals = 0x20,
+	  .optimization = 0x38,
+	  .own = 0x40,
+	  .inlinings = 0x48,
+	  .baseline = 11,
+	  .function_type = 0x101,
+	  .code_type = 0xf0 },
 	{ /* node 20 */
 	  .major = 11,
 	  .minor = 3,

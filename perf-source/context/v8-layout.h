@@ -21,7 +21,8 @@ struct v8_layout {
 	uint16_t scope_words; /* and the words that never change, a bit each */
 	/* Code: DeoptimizationData or bytecode, table of positions, and what its name says. */
 	uint16_t code_data, code_positions, code_flags, code_size;
-	uint16_t code_head; /* in front of instructions: where Code is */
+	uint16_t code_head;   /* in front of instructions: where the address of Code is, */
+	uint16_t code_within; /* or Code itself; 0: it is elsewhere */
 	/* DeoptimizationData: literals, number of the optimization, its own function, inlinings. */
 	uint16_t literals, optimization, own, inlinings;
 	uint8_t is_own_wrapped; /* `own` leads to what has the function */

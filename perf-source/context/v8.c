@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/stream/v8-pieces.h"
+#include "perf-source/context/first-load.h"
 #include "perf-source/context/runtime.h"
 #include "perf-source/context/thread-variable.h"
 #include "perf-source/context/tls-variable.h"
@@ -72,36 +73,29 @@ static bool parse_version(const char *text, unsigned int *ret_major, unsigned in
 	return true;
 }
 
-/*
- * v8::V8::GetVersion() returns a pointer that it has in a variable: `mov DISTANCE(%rip),%rax`,
- * which in a library has only the variable's address (`mov (%rax),%rax` comes next).
- */
-static bool find_version(const struct loaded_image *image, unsigned int *ret_major,
-			 unsigned int *ret_minor, char ret[RUNTIME_VERSION_SIZE])
+/* v8::V8::GetVersion() returns a pointer to a text, which it has in a variable. */
+static enum runtime_state find_version(const struct loaded_image *image, unsigned int *ret_major,
+				       unsigned int *ret_minor, char ret[RUNTIME_VERSION_SIZE])
 {
-	static const uint8_t entry[] = { 0xf3, 0x0f, 0x1e, 0xfa }; /* endbr64 */
-	static const uint8_t load[] = { 0x48, 0x8b, 0x05 }, again[] = { 0x48, 0x8b, 0x00 };
-	uint8_t code[sizeof(entry) + sizeof(load) + sizeof(int32_t) + sizeof(again)];
 	char text[VERSION_READ + 1] = "";
+	uint64_t variable, pointer;
 	GElf_Sym function;
-	uint64_t pointer;
-	int32_t distance;
-	size_t at;
 
-	if (!loaded_image_find_symbol(image, "_ZN2v82V810GetVersionEv", &function) ||
-	    !loaded_image_read(image, function.st_value, code, sizeof(code)))
-		return false;
-	at = memcmp(code, entry, sizeof(entry)) ? 0 : sizeof(entry);
-	if (memcmp(code + at, load, sizeof(load)) != 0)
-		return false;
-	memcpy(&distance, code + at + sizeof(load), sizeof(distance));
-	at += sizeof(load) + sizeof(distance);
-	return loaded_image_read(image, function.st_value + at + distance, &pointer,
-				 sizeof(pointer)) &&
-	       (memcmp(code + at, again, sizeof(again)) != 0 ||
-		loaded_image_read(image, pointer - image->bias, &pointer, sizeof(pointer))) &&
-	       loaded_image_read(image, pointer - image->bias, text, VERSION_READ) &&
-	       parse_version(text, ret_major, ret_minor, ret);
+	if (!loaded_image_find_symbol(image, "_ZN2v82V810GetVersionEv", &function))
+		return RUNTIME_OTHER_VERSION;
+	switch (first_load_find(image, &function, &variable)) {
+	case FIRST_LOAD_FOUND:
+		break;
+	case FIRST_LOAD_NOT_YET:
+		return RUNTIME_NOT_YET;
+	default:
+		return RUNTIME_OTHER_VERSION;
+	}
+	if (!loaded_image_read(image, variable, &pointer, sizeof(pointer)) ||
+	    !loaded_image_read(image, pointer - image->bias, text, VERSION_READ))
+		return RUNTIME_NOT_YET;
+	return parse_version(text, ret_major, ret_minor, ret) ? RUNTIME_KNOWN
+							      : RUNTIME_OTHER_VERSION;
 }
 
 /* The addresses of an image's memory. */
@@ -192,20 +186,39 @@ static struct walk_object code_object(const struct v8_layout *layout)
 	return object;
 }
 
-/* Where a thread has the address of its Isolate. False: not known. */
-static bool find_isolate(const struct loaded_image *image, const GElf_Sym *function,
-			 struct context_place *ret)
+/*
+ * Leads to where a thread has the address of its Isolate: in a variable of its own, or, as in node
+ * 18, as the value of a key, which the function loads.
+ */
+static enum runtime_state find_isolate(const struct loaded_image *image, const GElf_Sym *function,
+				       struct walk_root *ret)
 {
-	*ret = (struct context_place){ .kind = CONTEXT_PLACE_STATIC };
-	return thread_variable_find(image, function, &ret->offset) ||
-	       tls_variable_find(image->elf, image->bias, image->memory,
-				 "_ZN2v88internal18g_current_isolate_E", ret) == 0;
+	struct context_place place = { .kind = CONTEXT_PLACE_STATIC };
+	uint64_t key;
+
+	if (thread_variable_find(image, function, &place.offset) ||
+	    tls_variable_find(image->elf, image->bias, image->memory,
+			      "_ZN2v88internal18g_current_isolate_E", &place) == 0) {
+		*ret = walk_root_of_variable(&place);
+		return RUNTIME_KNOWN;
+	}
+	switch (first_load_find(image, function, &key)) {
+	case FIRST_LOAD_FOUND:
+		*ret = (struct walk_root){ .base = WALK_BASE_THREAD_KEY,
+					   .start = image->bias + key,
+					   .self = -1 };
+		return RUNTIME_KNOWN;
+	case FIRST_LOAD_NOT_YET:
+		return RUNTIME_NOT_YET;
+	default:
+		return RUNTIME_OTHER_BUILD;
+	}
 }
 
 /* What a field of the thread's Isolate holds. */
-static struct walk_root root_in(const struct context_place *isolate, uint16_t field)
+static struct walk_root root_in(const struct walk_root *isolate, uint16_t field)
 {
-	struct walk_root root = walk_root_of_variable(isolate);
+	struct walk_root root = *isolate;
 
 	walk_root_add(&root, field);
 	walk_root_add(&root, 0);
@@ -214,7 +227,7 @@ static struct walk_root root_in(const struct context_place *isolate, uint16_t fi
 
 static struct walk_program make_walk(const struct loaded_image *image,
 				     const struct v8_layout *layout,
-				     const struct context_place *isolate)
+				     const struct walk_root *isolate)
 {
 	struct walk_program walk = {
 		.lists = { {
@@ -236,6 +249,9 @@ static struct walk_program make_walk(const struct loaded_image *image,
 			.head = layout->code_head,
 			.start = CODE_START,
 			.size = layout->code_size,
+			.within = layout->code_within,
+			.within_type_at = MAP_TYPE,
+			.within_type = layout->code_type,
 			.members = ARRAY_ITEMS,
 			.members_of = 1 + V8_CODE_FUNCTIONS,
 			.count = DATA_COUNT,
@@ -247,44 +263,49 @@ static struct walk_program make_walk(const struct loaded_image *image,
 	};
 
 	find_range(image, &walk.code.outside_from, &walk.code.outside_to);
-	if (isolate) {
-		walk.lists[0].roots[0] = root_in(isolate, layout->c_entry);
-		walk.lists[0].roots[1] = root_in(isolate, layout->fast_frame);
-		walk.lists[0].instruction = root_in(isolate, layout->fast_instruction);
-	}
+	walk.lists[0].roots[0] = root_in(isolate, layout->c_entry);
+	walk.lists[0].roots[1] = root_in(isolate, layout->fast_frame);
+	walk.lists[0].instruction = root_in(isolate, layout->fast_instruction);
 	return walk;
 }
 
 static void describe(const struct v8_layout *layout, struct runtime *ret)
 {
-	snprintf(ret->layout, sizeof(ret->layout),
-		 "frame.function=%d frame.bytecode=%d frame.instruction=%d frame.code=%d "
-		 "function.size=%d function.data=%d function.type=%d map.type=%d "
-		 "code.size=%d code.start=%d code.length=%d code.kind=%d code.data=%d code.type=%d "
-		 "code.baseline=%d data.count=%d data.own=%d items=%d",
-		 FRAME_FUNCTION, FRAME_BYTECODE, FRAME_WINDOW, FRAME_WINDOW + WORD, FUNCTION_SIZE,
-		 layout->data, layout->function_type, MAP_TYPE, CODE_SIZE, CODE_START,
-		 layout->code_size, layout->code_flags, layout->code_data, layout->code_type,
-		 layout->baseline, DATA_COUNT, layout->is_own_wrapped ? -1 : layout->own,
-		 ARRAY_ITEMS);
+	snprintf(
+		ret->layout, sizeof(ret->layout),
+		"frame.function=%d frame.bytecode=%d frame.instruction=%d frame.code=%d "
+		"function.size=%d function.data=%d function.type=%d map.type=%d "
+		"code.size=%d code.start=%d code.within=%d code.length=%d code.kind=%d code.data=%d code.type=%d "
+		"code.baseline=%d data.count=%d data.own=%d items=%d",
+		FRAME_FUNCTION, FRAME_BYTECODE, FRAME_WINDOW, FRAME_WINDOW + WORD, FUNCTION_SIZE,
+		layout->data, layout->function_type, MAP_TYPE, CODE_SIZE,
+		layout->code_within ? -1 : CODE_START,
+		layout->code_within ? layout->code_within : -1, layout->code_size,
+		layout->code_flags, layout->code_data, layout->code_type, layout->baseline,
+		DATA_COUNT, layout->is_own_wrapped ? -1 : layout->own, ARRAY_ITEMS);
 }
 
 enum runtime_state v8_find(const struct loaded_image *image, struct runtime *ret)
 {
 	const struct v8_layout *layout;
 	unsigned int major, minor;
-	struct context_place isolate;
+	struct walk_root isolate;
+	enum runtime_state state;
 	GElf_Sym function;
-	bool has_isolate;
 
 	if (!loaded_image_find_symbol(image, "_ZN2v87Isolate10GetCurrentEv", &function))
 		return RUNTIME_NONE;
-	layout = find_version(image, &major, &minor, ret->version) ? v8_layout_find(major, minor)
-								   : NULL;
+	state = find_version(image, &major, &minor, ret->version);
+	if (state != RUNTIME_KNOWN)
+		return state;
+	layout = v8_layout_find(major, minor);
 	if (!layout)
 		return RUNTIME_OTHER_VERSION;
-	has_isolate = find_isolate(image, &function, &isolate);
-	ret->walk = make_walk(image, layout, has_isolate ? &isolate : NULL);
+	/* Without it nothing could be followed: C++ has no frame pointers. */
+	state = find_isolate(image, &function, &isolate);
+	if (state != RUNTIME_KNOWN)
+		return state;
+	ret->walk = make_walk(image, layout, &isolate);
 	describe(layout, ret);
 	return RUNTIME_KNOWN;
 }
