@@ -2,6 +2,7 @@
 /* The interpreters that are looked for. */
 #include <string.h>
 
+#include "perf-source/context/other-languages.h"
 #include "perf-source/context/runtime.h"
 
 struct interpreter {
@@ -58,6 +59,8 @@ static bool is_there(const struct loaded_image *image)
 
 void runtime_find(const struct loaded_image *image, struct runtime *ret)
 {
+	unsigned int other;
+
 	for (size_t i = 0; i < SCRIPT_LANGUAGES_MAX && ret->state != RUNTIME_KNOWN; i++) {
 		struct runtime found = { .image = ret->image, .language = i };
 
@@ -65,23 +68,31 @@ void runtime_find(const struct loaded_image *image, struct runtime *ret)
 		if (found.state != RUNTIME_NONE)
 			*ret = found;
 	}
+	if (ret->state == RUNTIME_NONE && other_language_find(image, &other, ret->version)) {
+		ret->state = RUNTIME_NOT_SUPPORTED;
+		ret->language = SCRIPT_LANGUAGES_MAX + other;
+	}
 	if (ret->state != RUNTIME_KNOWN && !is_there(image))
 		ret->state = RUNTIME_NONE;
 }
 
-const char *runtime_language_name(enum script_language language)
+const char *runtime_language_name(unsigned int language)
 {
-	return interpreters[language].language;
+	return language < SCRIPT_LANGUAGES_MAX
+		       ? interpreters[language].language
+		       : other_language_name(language - SCRIPT_LANGUAGES_MAX);
 }
 
-const char *runtime_interpreter_name(enum script_language language)
+const char *runtime_interpreter_name(unsigned int language)
 {
-	return interpreters[language].name;
+	return language < SCRIPT_LANGUAGES_MAX
+		       ? interpreters[language].name
+		       : other_language_name(language - SCRIPT_LANGUAGES_MAX);
 }
 
-const char *runtime_known_versions(enum script_language language)
+const char *runtime_known_versions(unsigned int language)
 {
-	return interpreters[language].versions;
+	return language < SCRIPT_LANGUAGES_MAX ? interpreters[language].versions : "";
 }
 
 const char *runtime_telling_options(enum script_language language)

@@ -6,7 +6,12 @@
 #include "perf-source/bpf/walk-program.h"
 #include "perf-source/context/loaded-image.h"
 
-enum { RUNTIME_VERSION_SIZE = 16, RUNTIME_LAYOUT_SIZE = 2048 };
+enum {
+	RUNTIME_VERSION_SIZE = 16,
+	RUNTIME_LAYOUT_SIZE = 2048,
+	OTHER_LANGUAGES_MAX = 4,
+	RUNTIME_LANGUAGES_MAX = SCRIPT_LANGUAGES_MAX + OTHER_LANGUAGES_MAX,
+};
 
 enum runtime_state {
 	RUNTIME_NONE,
@@ -17,13 +22,14 @@ enum runtime_state {
 	RUNTIME_OTHER_BUILD,
 	RUNTIME_WITHOUT_GIL,
 	RUNTIME_WITH_THREADS,
+	RUNTIME_NOT_SUPPORTED, /* nor of which language: its number counts (other-languages.h) */
 };
 
 struct runtime {
 	enum runtime_state state;
 	struct walk_program walk; /* of a known one, as its kind and layout */
 	uint64_t image;		  /* the image that holds it */
-	enum script_language language;
+	unsigned int language;	  /* enum script_language; behind those, other languages */
 	char version[RUNTIME_VERSION_SIZE]; /* "": not known */
 	bool is_partly_told; /* code of its compilers tells only partly what it was made of */
 	char layout[RUNTIME_LAYOUT_SIZE]; /* for those who interpret what is read */
@@ -36,9 +42,9 @@ bool runtime_may_be_in(const char *path);
 void runtime_find(const struct loaded_image *image, struct runtime *ret);
 
 /* What a user calls the language, and its interpreter; and the versions that are known. */
-const char *runtime_language_name(enum script_language language);
-const char *runtime_interpreter_name(enum script_language language);
-const char *runtime_known_versions(enum script_language language);
+const char *runtime_language_name(unsigned int language);
+const char *runtime_interpreter_name(unsigned int language);
+const char *runtime_known_versions(unsigned int language);
 
 /* Options of a program, of which its compilers tell all (runtime.is_partly_told). NULL: none. */
 const char *runtime_telling_options(enum script_language language);

@@ -3,6 +3,7 @@
 import collections
 import json
 import re
+import shutil
 import subprocess
 import sys
 
@@ -101,6 +102,17 @@ class Views(InterpreterTest):
             lines = [line for line in done.stderr.decode().splitlines() if "functions of scripts" in line]
             self.assertEqual(len(lines), n, done.stderr)
             self.assertTrue(all(line.endswith("grant CAP_BPF and CAP_PERFMON") for line in lines), lines)
+
+    def test_one_line_names_what_is_not_supported(self):
+        perl = shutil.which("perl")
+        if not perl:
+            self.skipTest("perl is not installed")
+        version = subprocess.run([perl, "-e", 'printf "%vd", $^V'], capture_output=True, text=True, check=True).stdout
+        for options, n in ((), 1), (("--no-interpreters",), 0):
+            done = subprocess.run([pipeline.program("perf-source"), *options, "-e", "cpu-clock", "--", perl, "-e", "for (1 .. 1e7) {}"],
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=True)
+            self.assertEqual(len(re.findall(rf"functions in Perl of process \d+ are not recorded: Perl {re.escape(version)} is not supported\n",
+                                            done.stderr)), n, done.stderr)
 
 
 if __name__ == "__main__":
