@@ -23,6 +23,8 @@ enum v8_function_piece {
 	V8_FUNCTION_FILE_MAP,
 	V8_FUNCTION_ACTUAL, /* which may only lead to another text */
 	V8_FUNCTION_ACTUAL_MAP,
+	V8_FUNCTION_LAST, /* which may lead to another one, too */
+	V8_FUNCTION_LAST_MAP,
 	V8_FUNCTION_PIECES_MAX,
 };
 

@@ -25,7 +25,7 @@ enum {
 	WALK_WINDOW_MAX = 128,	/* bytes of an element */
 	WALK_OBJECT_MAX = 384,	/* bytes of an object, */
 	WALK_OBJECT_WORDS = 32, /* words of it, or of a head, that have a bit */
-	WALK_TEXTS_MAX = 11,
+	WALK_TEXTS_MAX = 13,
 	WALK_TEXT_MAX = 4096, /* and of what one of its pointers leads to, */
 	WALK_HEAD_MAX = 80,   /* of which that many are in front of what is text, */
 	WALK_FIELDS_MAX = 8,  /* the first words of it have numbers, */

@@ -46,7 +46,7 @@ enum {
 	SCRIPT_WORDS = 1 << 1 | 1 << 2 | 1 << 8, /* source, name, id */
 	SCRIPT_READ = 72,
 	STRING_WORDS = 1 << 1, /* hash and length */
-	STRING_ACTUAL = 16,    /* ThinString */
+	STRING_ACTUAL = 16,    /* ThinString; ConsString: its first part */
 	STRING_READ = 272,
 	CODE_SIZE = 64,
 	CODE_START = 40,
@@ -161,6 +161,8 @@ static struct walk_object function_object(const struct v8_layout *layout)
 	texts[V8_FUNCTION_FILE_MAP] = piece(1 + V8_FUNCTION_FILE, 0, MAP_READ, 0);
 	texts[V8_FUNCTION_ACTUAL] = piece(1 + V8_FUNCTION_FILE, STRING_ACTUAL, STRING_READ, 0);
 	texts[V8_FUNCTION_ACTUAL_MAP] = piece(1 + V8_FUNCTION_ACTUAL, 0, MAP_READ, 0);
+	texts[V8_FUNCTION_LAST] = piece(1 + V8_FUNCTION_ACTUAL, STRING_ACTUAL, STRING_READ, 0);
+	texts[V8_FUNCTION_LAST_MAP] = piece(1 + V8_FUNCTION_LAST, 0, MAP_READ, 0);
 	return object;
 }
 

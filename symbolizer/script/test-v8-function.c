@@ -54,7 +54,7 @@ struct string {
 
 /* What a function leads to. */
 struct parts {
-	struct string name, inferred, file, actual;
+	struct string name, inferred, file, actual, last;
 };
 
 static struct {
@@ -107,6 +107,7 @@ static void make(const struct parts *parts)
 	put_piece(object, sizeof(object)); /* Script */
 	put_string(&parts->file);
 	put_string(&parts->actual);
+	put_string(&parts->last);
 }
 
 static struct script_code_text decode(const struct parts *parts)
@@ -219,10 +220,29 @@ static void test_a_file_is_the_text_or_what_it_leads_to(void **state)
 	assert_string_equal(decode(&parts).file, "");
 }
 
+/* One made of parts has the text of the first if that has all of it, as it is once it was read. */
+static void test_a_file_may_lead_to_what_leads_to_it(void **state)
+{
+	struct parts parts = { .file = LATIN("12345678"),
+			       .actual = LATIN("abcdefgh"),
+			       .last = LATIN("/srv/b.js") };
+
+	parts.file.type = CONS;
+	assert_string_equal(decode(&parts).file, "abcdefgh");
+	parts.actual.type = THIN;
+	assert_string_equal(decode(&parts).file, "/srv/b.js");
+	parts.last.type = THIN;
+	assert_string_equal(decode(&parts).file, "");
+	parts.actual.type = ONE_BYTE;
+	assert_string_equal(decode(&parts).file, "abcdefgh");
+	parts.file.n++; /* there is a second part */
+	assert_string_equal(decode(&parts).file, "");
+}
+
 static void test_other_strings_have_no_text(void **state)
 {
 	struct parts parts = { .name = LATIN("garbage"),
-			       .file = LATIN("garbage"),
+			       .file = LATIN("garbage and more"),
 			       .actual = LATIN("garbage") };
 
 	parts.file.type = parts.name.type = CONS;
@@ -285,6 +305,7 @@ int main(void)
 		cmocka_unit_test(test_functions_without_a_name_have_the_inferred_one),
 		cmocka_unit_test(test_what_was_not_in_memory_has_no_name),
 		cmocka_unit_test(test_a_file_is_the_text_or_what_it_leads_to),
+		cmocka_unit_test(test_a_file_may_lead_to_what_leads_to_it),
 		cmocka_unit_test(test_other_strings_have_no_text),
 		cmocka_unit_test(test_other_objects_are_refused),
 		cmocka_unit_test(test_damaged_records_are_refused),

@@ -9,6 +9,7 @@ enum {
 	NOT_STRING = 0x80,
 	REPRESENTATION = 7,
 	SEQUENTIAL = 0,
+	CONS = 1,
 	THIN = 5,
 	ONE_BYTE = 8,
 	STRING_LENGTH = 12,
@@ -101,12 +102,36 @@ static bool read_string(const struct v8_fields *fields, const struct wire_blob *
 	return true;
 }
 
-static bool is_thin(const struct v8_fields *fields, const struct wire_blob *map)
+/*
+ * Whether a string has the text of the next one: it leads to that, or was made of parts of which
+ * the second is empty now.
+ */
+static bool leads_to(const struct v8_fields *fields, const struct wire_blob *string,
+		     const struct wire_blob *map, const struct wire_blob *next)
 {
+	uint32_t length, next_length;
 	uint16_t type;
 
-	return v8_map_type(fields, map, &type) && type < NOT_STRING &&
-	       (type & REPRESENTATION) == THIN;
+	if (!v8_map_type(fields, map, &type) || type >= NOT_STRING ||
+	    !memory_field(string, STRING_LENGTH, &length, sizeof(length)) ||
+	    !memory_field(next, STRING_LENGTH, &next_length, sizeof(next_length)))
+		return false;
+	return (type & REPRESENTATION) == THIN ||
+	       ((type & REPRESENTATION) == CONS && length == next_length);
+}
+
+/* The file's name is one of three strings, each of which the one before leads to. */
+static void read_file(const struct v8_fields *fields,
+		      const struct wire_blob piece[V8_FUNCTION_PIECES_MAX],
+		      char ret[SCRIPT_TEXT_MAX])
+{
+	for (size_t i = V8_FUNCTION_FILE; i <= V8_FUNCTION_LAST; i += 2) {
+		const struct wire_blob *string = &piece[i], *map = &piece[i + 1];
+
+		if (read_string(fields, string, map, ret) || i == V8_FUNCTION_LAST ||
+		    !leads_to(fields, string, map, &piece[i + 2]))
+			return;
+	}
 }
 
 /* A function without a name has that by which the parser knows it, if there is one. */
@@ -133,10 +158,6 @@ bool v8_function_decode(const struct v8_fields *fields, const struct wire_memory
 			    piece, V8_FUNCTION_PIECES_MAX))
 		return false;
 	read_name(fields, piece, ret->name);
-	if (!read_string(fields, &piece[V8_FUNCTION_FILE], &piece[V8_FUNCTION_FILE_MAP],
-			 ret->file) &&
-	    is_thin(fields, &piece[V8_FUNCTION_FILE_MAP]))
-		read_string(fields, &piece[V8_FUNCTION_ACTUAL], &piece[V8_FUNCTION_ACTUAL_MAP],
-			    ret->file);
+	read_file(fields, piece, ret->file);
 	return true;
 }

@@ -9,9 +9,9 @@ V8 = 2  # enum script_language
 FUNCTION_SIZE, CODE_SIZE, WINDOW, DATA_OWN, BASELINE, TURBOFAN = 72, 64, 104, 0x40, 10, 12
 FUNCTION_TYPE, CODE_TYPE = 0x112, 0xCE
 # In the order of struct v8_fields.
-FIELDS = struct.pack("<18h", 48, 32, 80, 88, FUNCTION_SIZE, 8, 12, FUNCTION_TYPE, CODE_SIZE, 40, 52, 48, 8, CODE_TYPE,
+FIELDS = struct.pack("<19h", 48, 32, 80, 88, FUNCTION_SIZE, 8, 12, FUNCTION_TYPE, CODE_SIZE, 40, -1, 52, 48, 8, CODE_TYPE,
                      BASELINE, 24, DATA_OWN, 16)
-ONE_BYTE, TWO_BYTE, THIN, NO_STRING = 0x28, 0x20, 0x2D, 0x83
+ONE_BYTE, TWO_BYTE, CONS, THIN, NO_STRING = 0x28, 0x20, 0x29, 0x2D, 0x83
 IDENTITY = 99
 FUNCTIONS = 0x100000, 0x200000, 0x300000
 IS_OBJECT = 1  # bit of an address
@@ -31,9 +31,9 @@ def string(kind, text, n=None):
     return piece(struct.pack("<QII", 0, 0, count) + characters) + type_map(kind)
 
 
-def function(name, inferred, file, actual, data=1):
+def function(name, inferred, file, actual, data=1, last=piece() + piece()):
     return (struct.pack("<QQ", 0, data).ljust(FUNCTION_SIZE, b"\0") + type_map(FUNCTION_TYPE) + piece(bytes(64)) + name + inferred +
-            piece(bytes(72)) + file + actual)
+            piece(bytes(72)) + file + actual + last)
 
 
 ABSENT = piece() + piece()
@@ -42,6 +42,8 @@ RECORDS = {
     "two-byte": function(string(TWO_BYTE, "\u03c0\U0001f40d"), ABSENT, string(TWO_BYTE, "/srv/\u03c0.js"), ABSENT),
     "inferred": function(string(ONE_BYTE, b""), string(ONE_BYTE, b"App.onClick"), string(NO_STRING, b"undefined"), ABSENT),
     "thin": function(string(ONE_BYTE, b"find"), ABSENT, string(THIN, b"\1\0\0\0\0\0\0\0"), string(ONE_BYTE, b"/srv/app.js")),
+    "cons": function(string(ONE_BYTE, b"find"), ABSENT, string(CONS, b"\1\0\0\0\0\0\0\0", 11),
+                     string(THIN, b"\1\0\0\0\0\0\0\0", 11), last=string(ONE_BYTE, b"/srv/app.js")),
     "cut": function(string(ONE_BYTE, b"fi", 400), ABSENT, string(TWO_BYTE, "/srv/\ud83d".encode("utf-16-le", "surrogatepass"), 400),
                     ABSENT),
     "builtin": function(ABSENT, ABSENT, ABSENT, ABSENT, 0),

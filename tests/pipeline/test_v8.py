@@ -127,7 +127,7 @@ class V8(reading.ReadingTest):
         self.assertGreater(n_other, n_whole)
 
     def test_functions_have_files(self):
-        for package in PACKAGES[1:]:  # node 18 has names of files that are not read yet
+        for package in PACKAGES:
             self.record(package, "inlined.js", "-e", "cpu-clock", seconds=1)
             found = self.functions()
             self.assertLessEqual({(name, str(PROGRAMS / "inlined.js")) for name in INLINED}, found)
