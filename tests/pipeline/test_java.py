@@ -11,6 +11,7 @@ from interpreters import LINK, ScriptTest, is_true
 
 SOURCE = (java.PROGRAMS / "Chains.java").read_text().splitlines()
 INTERPRETED, QUICK = ("-Xint",), ("-XX:TieredStopAtLevel=1",)  # without the optimizing compiler
+WARM = 6  # seconds: in the first one code is replaced all the time, and many callers are not known
 # What lies between functions: C++, which has called them by reflection, and classes of Java's own.
 BETWEEN = {"Chains$Way.reflect", "java.util.stream.Stream.forEach", "java.lang.reflect.Method.invoke"}
 FIRST = re.compile(r"    static void (f\d+\w*)\(\) {$")
@@ -62,7 +63,7 @@ class Java(JavaTest):
     def test_chains_are_true_and_whole(self):
         for version in java.VERSIONS:
             with self.subTest(version):
-                self.record(version, 5)
+                self.record(version, WARM)
                 self.check(version, 0.95)
 
     def test_chains_of_the_interpreter_are_true(self):
@@ -74,13 +75,13 @@ class Java(JavaTest):
     def test_chains_of_the_quick_compiler_are_true(self):
         for version in java.VERSIONS:
             with self.subTest(version):
-                self.record(version, 2, options=QUICK)
+                self.record(version, WARM, options=QUICK)
                 self.check(version, 0.93)
 
     def test_all_inlined_methods_are_there_if_the_compilers_tell_them(self):
         for version in java.VERSIONS:
             with self.subTest(version):
-                self.record(version, 3, options=java.TELLING)
+                self.record(version, WARM, options=java.TELLING)
                 chains = self.check(version, 0.95)
                 n = sum(frames[0].name == "spin" for frames in chains)
                 self.assertGreater(n, 0.4 * len(chains))
