@@ -33,7 +33,7 @@ enum unwind_value {
 
 enum {
 	UNWIND_FLAG_SIGNAL = 1,	   /* a signal frame: its caller was interrupted; it made no call */
-	UNWIND_FLAG_USER_RULE = 2, /* overrides the file's unwind information */
+	UNWIND_FLAG_USER_RULE = 2, /* a user's, or ours: overrides the file's unwind information */
 	UNWIND_FLAG_INFERRED = 4,  /* missing in the file's unwind information */
 	UNWIND_FLAG_CONTRADICTS = 8, /* the file's unwind information contradicts its code */
 };

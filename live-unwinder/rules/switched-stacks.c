@@ -22,8 +22,7 @@ static const struct {
 } functions[SWITCHED_STACKS_FUNCTIONS] = {
 	/* greenlet::UserGreenlet::g_initialstub(void*): it never returns to its caller. */
 	{ "_ZN8greenlet12UserGreenlet13g_initialstubEPv", dynamic_symbol_find, &no_caller },
-	/* greenlet::Greenlet::g_switchstack(), and what it calls, which stripped files do not name.
-	 */
+	/* greenlet::Greenlet::g_switchstack(); and what it calls, if the file names that. */
 	{ "_ZN8greenlet8Greenlet13g_switchstackEv", dynamic_symbol_find, &lost_caller },
 	{ "slp_switch", static_symbol_find, &lost_caller },
 };

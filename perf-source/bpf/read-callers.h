@@ -135,8 +135,7 @@ __noinline uint64_t walk_called(const struct walk_program *program, uint64_t ret
 	return block ? block + program->frames.header : 0;
 }
 
-/* Where a call goes that was made for code which the interpreter executes: to load what that is,
- * and into it. */
+/* What a call of interpreted code goes to: it loads the method, and goes on to the interpreter. */
 struct walk_call_stub {
 	uint8_t load[2]; /* mov METHOD,%rbx */
 	uint64_t method;

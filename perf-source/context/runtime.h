@@ -22,7 +22,7 @@ enum runtime_state {
 	RUNTIME_OTHER_BUILD,
 	RUNTIME_WITHOUT_GIL,
 	RUNTIME_WITH_THREADS,
-	RUNTIME_NOT_SUPPORTED, /* nor of which language: its number counts (other-languages.h) */
+	RUNTIME_NOT_SUPPORTED, /* another language (other-languages.h) */
 };
 
 struct runtime {
