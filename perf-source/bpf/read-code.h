@@ -155,7 +155,7 @@ static __always_inline long walk_read_member(struct walk *walk, const struct wal
 		return 1;
 	at = walk_read_pointer(walk->work->of_code.at[of] + code->members + n * 8) &
 	     code->object.pointer_mask;
-	walk->work->members[1 + n] = walk_read_object(walk, maps, at);
+	walk->work->members[1 + n] = walk_read_object(walk, maps, &walk->program->object, at);
 	walk->work->members[0] = n + 1;
 	return 0;
 }

@@ -33,7 +33,7 @@ static __always_inline void walk_put_callee(struct walk *walk, const struct walk
 	}
 	to = (void *)(work->of_code.bytes + n * WALK_CALLEE_SIZE);
 	to[0] = address;
-	to[1] = walk_read_object(walk, maps, address);
+	to[1] = walk_read_object(walk, maps, &walk->program->object, address);
 	work->made.n = n + 1;
 }
 
@@ -242,7 +242,8 @@ static __always_inline long walk_read_made(struct walk *walk, const struct walk_
 	if (call->kind == WALK_CALL_INTERPRETED) {
 		call->what[1] -=
 			walk_read_pointer(call->what[0] + walk->program->frames.place_from);
-		element->identity = walk_read_object(walk, maps, call->what[0]);
+		element->identity =
+			walk_read_object(walk, maps, &walk->program->object, call->what[0]);
 	}
 	if (call->kind == WALK_CALL_COMPILED && walk_put_made(walk, maps, code))
 		return 1;

@@ -87,10 +87,11 @@ struct walk_state {
 	uint64_t object, identity; /* of the element before, */
 	uint64_t is_again;	   /* which is read once more; of made code: it is the innermost */
 	uint64_t n_steps;	   /* of all searches for code, */
-	uint64_t place;		   /* where the element is in the part, whose code is next, */
-	uint64_t is_made;	   /* and whether the one before has its frame */
-	uint64_t used;		   /* bytes of the part that the walk becomes */
-	uint64_t room;		   /* bytes of records of objects that may be emitted */
+	uint64_t head, array, head_next; /* of elements in arrays: the head that is next, */
+	uint64_t place;			 /* where the element is in the part, whose code is next, */
+	uint64_t is_made;		 /* and whether the one before has its frame */
+	uint64_t used;			 /* bytes of the part that the walk becomes */
+	uint64_t room;			 /* bytes of records of objects that may be emitted */
 	uint64_t n_emitted;
 	uint64_t n_left; /* objects that are new, but that it was not allowed to emit */
 	uint32_t number; /* of the current list, */
@@ -660,9 +661,8 @@ static __always_inline uint64_t walk_find_identity(const struct walk_object *obj
 
 /* The identity of an element's object, which is emitted if it is new; 0: it cannot be read. */
 static __always_inline uint64_t walk_read_object(struct walk *walk, const struct walk_maps *maps,
-						 uint64_t address)
+						 const struct walk_object *object, uint64_t address)
 {
-	const struct walk_object *object = &walk->program->object;
 	struct walk_memory *memory = &walk->work->memory;
 	struct walk_place place;
 	uint64_t identity;

@@ -86,9 +86,55 @@ static __always_inline void walk_put_object(struct walk *walk, const struct walk
 	if (!state->is_again)
 		state->object = walk_object_address(&walk->program->object, window);
 	if (!state->is_again)
-		state->identity = walk_read_object(walk, maps, state->object);
+		state->identity =
+			walk_read_object(walk, maps, &walk->program->object, state->object);
 	walk_put_address(&walk->program->object, window, state->object);
 	*to = state->identity;
+}
+
+/* Puts the identity of the other object to which an element leads; 0: it has none. */
+static __always_inline void walk_put_beside(struct walk *walk, const struct walk_maps *maps,
+					    const char *window, uint64_t *to)
+{
+	const struct walk_object *object = &walk->program->beside;
+	uint64_t at = object->pointer, kind_at = object->kind_at;
+
+	barrier_var(at);
+	barrier_var(kind_at);
+	*to = 0;
+	if (at > WALK_WINDOW_MAX - 8 || kind_at > WALK_WINDOW_MAX - 8 ||
+	    (walk->work->state.number == 0 &&
+	     (*(const uint64_t *)(window + kind_at) & object->kind_mask) != object->kind))
+		return;
+	*to = walk_read_object(walk, maps, object,
+			       *(const uint64_t *)(window + at) & object->pointer_mask);
+}
+
+/* Where the next element is in a list of heads with arrays; 0: there is none. */
+static __always_inline uint64_t walk_next_in_arrays(const struct walk_list *list,
+						    struct walk_state *state, const char *window)
+{
+	uint64_t next = list->next, array = list->array, last_at = list->array_last;
+	int32_t last;
+
+	barrier_var(next);
+	barrier_var(array);
+	barrier_var(last_at);
+	if (next > WALK_WINDOW_MAX - 8 || array > WALK_WINDOW_MAX - 8 ||
+	    last_at > WALK_WINDOW_MAX - 4)
+		return 0;
+	if (state->address == state->head) {
+		state->head = 0;
+		state->head_next = *(const uint64_t *)(window + next);
+		state->array = *(const uint64_t *)(window + array);
+		last = *(const int32_t *)(window + last_at);
+		if (last >= 0)
+			return state->array + (uint64_t)last * list->stride;
+	} else if (state->address > state->array) {
+		return state->address - list->stride;
+	}
+	state->head = state->head_next;
+	return state->head;
 }
 
 /* Goes on to the next element, or to the first one once more. */
@@ -116,9 +162,23 @@ static __always_inline void walk_advance(const struct walk *walk, const char *wi
 		return;
 	}
 	state->is_again = false;
-	address = list->stride ? state->address + list->stride : *(const uint64_t *)(window + next);
+	if (list->array_last)
+		address = walk_next_in_arrays(list, state, window);
+	else
+		address = list->stride ? state->address + list->stride
+				       : *(const uint64_t *)(window + next);
 	state->address = list->rises && address <= state->address ? 0 : address;
 	state->instruction = *(const uint64_t *)(window + instruction);
+}
+
+/* Where the identity of an element's other object is put. */
+static __always_inline uint64_t *walk_beside_place(const struct walk *walk,
+						   struct walk_element *element, uint64_t window)
+{
+	if (walk->work->state.number)
+		return &element->identity;
+	return (void *)((char *)(element + 1) + window +
+			(walk->program->word.n_loads ? WALK_WORD_SIZE : 0));
 }
 
 /* Reads the next element of a list. 1: it was the last one. */
@@ -151,6 +211,8 @@ static __always_inline long walk_read_element(struct walk *walk, const struct wa
 		walk_put_word(&walk->program->word, bytes, window);
 	if (walk->work->state.number == 0 && walk_has_object(walk, bytes))
 		walk_put_object(walk, maps, bytes, &element->identity);
+	if (walk->program->beside.size)
+		walk_put_beside(walk, maps, bytes, walk_beside_place(walk, element, window));
 	if (walk->work->state.number == 0 && walk->program->code.steps) {
 		code = (void *)(bytes + window +
 				(walk->program->word.n_loads ? WALK_WORD_SIZE : 0));
@@ -173,6 +235,8 @@ static __always_inline uint32_t walk_window(const struct walk_program *program,
 
 	if (number == 0 && program->word.n_loads)
 		window += WALK_WORD_SIZE;
+	if (number == 0 && program->beside.size)
+		window += WALK_BESIDE_SIZE;
 	if (number == 0 && program->code.steps)
 		window += WALK_CODE_SIZE;
 	return window;
@@ -210,6 +274,7 @@ static __always_inline void walk_begin_list(struct walk *walk, const struct walk
 	state->used += sizeof(struct walk_list_head);
 	state->instruction = state->other = state->is_again = 0;
 	state->address = walk_find_root(&list->roots[0], registers->thread, registers->frame);
+	state->head = state->address;
 	if (state->address)
 		return;
 	state->address = walk_find_root(&list->roots[1], registers->thread, registers->frame);

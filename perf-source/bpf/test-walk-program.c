@@ -122,6 +122,43 @@ static void test_an_array_has_no_pointers_to_elements(void **state)
 	assert_true(walk_program_is_valid(&program));
 }
 
+static void test_heads_with_arrays_are_in_the_window(void **state)
+{
+	struct walk_program program = valid_program();
+
+	program.lists[0].stride = 72;
+	program.lists[0].array = 8;
+	program.lists[0].array_last = 68;
+	assert_true(walk_program_is_valid(&program));
+	program.lists[0].array_last = 69;
+	assert_false(walk_program_is_valid(&program));
+	program.lists[0].array_last = 68;
+	program.lists[0].array = 65;
+	assert_false(walk_program_is_valid(&program));
+	program.lists[0].array = 8;
+	program.lists[0].next = 65;
+	assert_false(walk_program_is_valid(&program));
+	program.lists[0].next = 48;
+	program.lists[0].stride = 0;
+	assert_false(walk_program_is_valid(&program));
+}
+
+/* It is one of each element of both lists; code behind a window has no room for it. */
+static void test_another_object_is_in_all_windows(void **state)
+{
+	struct walk_program program = valid_program();
+
+	program.beside = (struct walk_object){ .size = 56, .pointer = 24 };
+	assert_true(walk_program_is_valid(&program));
+	program.lists[1] = (struct walk_list){ .window = 32, .limit = 1 };
+	assert_true(walk_program_is_valid(&program));
+	program.beside.pointer = 32;
+	assert_false(walk_program_is_valid(&program));
+	program = program_with_code();
+	program.beside = (struct walk_object){ .size = 56, .pointer = 24 };
+	assert_false(walk_program_is_valid(&program));
+}
+
 static void test_what_exceeds_a_limit_is_not(void **state)
 {
 	struct walk_program program = valid_program();
@@ -219,6 +256,8 @@ int main(void)
 		cmocka_unit_test(test_a_list_with_objects_is_valid),
 		cmocka_unit_test(test_texts_of_texts_and_words_are_valid),
 		cmocka_unit_test(test_an_array_has_no_pointers_to_elements),
+		cmocka_unit_test(test_heads_with_arrays_are_in_the_window),
+		cmocka_unit_test(test_another_object_is_in_all_windows),
 		cmocka_unit_test(test_what_exceeds_a_limit_is_not),
 		cmocka_unit_test(test_frames_with_code_are_valid),
 		cmocka_unit_test(test_marks_and_bits_are_in_the_window),

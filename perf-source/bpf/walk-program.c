@@ -20,6 +20,10 @@ static bool is_list_valid(const struct walk_list *list)
 			return false;
 	if (!is_root_valid(&list->instruction))
 		return false;
+	if (list->array_last && (!list->stride || !has_pointer(list->array, list->window) ||
+				 !has_pointer(list->next, list->window) ||
+				 list->array_last + sizeof(uint32_t) > list->window))
+		return false;
 	if (list->marks[0] && (!has_pointer(list->mark, list->window) ||
 			       !has_pointer(list->marked_next, list->window)))
 		return false;
@@ -131,6 +135,18 @@ static bool are_frames_valid(const struct walk_program *program)
 			       sizeof(struct walk_call));
 }
 
+/* Elements of both lists have one. */
+static bool is_beside_valid(const struct walk_program *program)
+{
+	for (size_t i = 0; i < WALK_LISTS_MAX; i++) {
+		uint16_t window = program->lists[i].window;
+
+		if (window && !is_object_valid(&program->beside, window, window))
+			return false;
+	}
+	return !program->beside.size || (!program->code.steps && !program->frames.heaps[0].to);
+}
+
 bool walk_program_is_valid(const struct walk_program *program)
 {
 	uint16_t window = program->lists[0].window,
@@ -140,6 +156,6 @@ bool walk_program_is_valid(const struct walk_program *program)
 		if (!is_list_valid(&program->lists[i]))
 			return false;
 	return window && is_word_valid(&program->word, window) &&
-	       is_object_valid(&program->object, window, with_word) &&
+	       is_object_valid(&program->object, window, with_word) && is_beside_valid(program) &&
 	       is_code_valid(&program->code, window) && are_frames_valid(program);
 }

@@ -20,6 +20,7 @@ enum {
 	WALK_MARKS_MAX = 2,
 	WALK_WORD_LOADS_MAX = 2,
 	WALK_WORD_SIZE = 8,
+	WALK_BESIDE_SIZE = 8,
 	WALK_CODE_SIZE = 24,
 	WALK_ELEMENTS_MAX = 512,
 	WALK_WINDOW_MAX = 128,	/* bytes of an element */
@@ -76,7 +77,12 @@ struct walk_list {
 	uint16_t mark, marked_next;
 	uint8_t rises;	/* addresses rise, as on a stack: the list ends where they do not */
 	uint8_t stride; /* bytes from an element of an array to the next one; 0: it is no array */
-	uint8_t reserved[2];
+	/*
+	 * The list is of heads, each with an array, from its last element to its first; each head
+	 * is an element, too. Where its window has the address of the array, and the number of the
+	 * last element, in 4 bytes, -1: it is empty. 0 and 0: it is no such list.
+	 */
+	uint8_t array, array_last;
 };
 
 /* A word to which each element of the first list leads; it is put behind its window. */
@@ -254,6 +260,9 @@ struct walk_program {
 	struct walk_list lists[WALK_LISTS_MAX];
 	struct walk_word word;
 	struct walk_object object;
+	/* Another one of each element, whose identity is put behind the window and the word. Those
+	 * of the second list have only this one. */
+	struct walk_object beside;
 	struct walk_code code;
 	struct walk_frames frames;
 	uint64_t incarnation; /* another one for each process that has had the PID */

@@ -19,6 +19,7 @@ enum {
 	DTV = 8, /* where a thread has its blocks of modules, each in such an entry */
 	DTV_ENTRY = 16,
 	SCALE = 64, /* of sizes */
+	TEXT_HASHED = 24,
 };
 
 void walk_reader_deinit(struct walk_reader *reader)
@@ -176,11 +177,25 @@ static uint64_t text_address(const struct walk_text *text, const char *from)
 	return text->of_kind && (first & text->kinds) != text->of_kind ? 0 : at;
 }
 
-/* Reads an object with its texts; returns its size. Its identity is a hash of all but counts. */
-static size_t read_object(const struct walk_reader *reader, uint64_t address, char *bytes,
-			  uint64_t *ret_identity)
+/* Mixes the words of a text that count, or what is behind its head, into an identity. */
+static uint64_t hash_text(uint64_t identity, const struct walk_text *text, const char *bytes,
+			  size_t n)
 {
-	const struct walk_object *object = &reader->runtime.walk.object;
+	if (text->length || text->length_at || text->hash)
+		return n <= text->skip
+			       ? identity
+			       : hash(identity, bytes + text->skip,
+				      n - text->skip < TEXT_HASHED ? n - text->skip : TEXT_HASHED);
+	for (size_t i = 0; i < n / 8 && text->words >> i; i++)
+		if (text->words >> i & 1)
+			identity = hash(identity, bytes + i * 8, 8);
+	return identity;
+}
+
+/* Reads an object with its texts; returns its size. Its identity is a hash of all but counts. */
+static size_t read_object(const struct walk_reader *reader, const struct walk_object *object,
+			  uint64_t address, char *bytes, uint64_t *ret_identity)
+{
 	size_t used = object->size, offsets[WALK_TEXTS_MAX + 1] = { 0 };
 
 	*ret_identity = 0;
@@ -196,10 +211,7 @@ static size_t read_object(const struct walk_reader *reader, uint64_t address, ch
 				       text_address(&object->texts[i], from), bytes + used + 8);
 
 		memcpy(bytes + used, &n, sizeof(n));
-		if (n > object->texts[i].skip)
-			*ret_identity = hash(
-				*ret_identity, bytes + used + 8 + object->texts[i].skip,
-				n - object->texts[i].skip < 24 ? n - object->texts[i].skip : 24);
+		*ret_identity = hash_text(*ret_identity, &object->texts[i], bytes + used + 8, n);
 		offsets[i + 1] = used + 8;
 		used += 8 + ((n + 7) & ~7UL);
 	}
@@ -208,7 +220,8 @@ static size_t read_object(const struct walk_reader *reader, uint64_t address, ch
 }
 
 static int put_object(struct walk_reader *reader, struct stage *stage,
-		      const struct wire_sample *sample, uint64_t address, uint64_t *ret_identity)
+		      const struct wire_sample *sample, const struct walk_object *object,
+		      uint64_t address, uint64_t *ret_identity)
 {
 	char bytes[WALK_OBJECT_MAX + WALK_TEXTS_MAX * (8 + WALK_TEXT_MAX)];
 	struct wire_memory out = { .process = sample->process,
@@ -216,7 +229,8 @@ static int put_object(struct walk_reader *reader, struct stage *stage,
 				   .address = address };
 	int r;
 
-	out.bytes = (struct wire_blob){ bytes, read_object(reader, address, bytes, ret_identity) };
+	out.bytes = (struct wire_blob){ bytes,
+					read_object(reader, object, address, bytes, ret_identity) };
 	if (!*ret_identity || pair_map_find(&reader->seen, address, *ret_identity))
 		return 0;
 	r = pair_map_add(&reader->seen, address, *ret_identity, 1);
@@ -247,9 +261,9 @@ static void put_word(const struct walk_reader *reader, const struct walk_word *w
 }
 
 /* The address of an element's object, which takes the place of what leads to it; 0: none. */
-static uint64_t take_object(const struct walk_reader *reader, char *window)
+static uint64_t take_object(const struct walk_reader *reader, const struct walk_object *object,
+			    char *window)
 {
-	const struct walk_object *object = &reader->runtime.walk.object;
 	uint64_t at, kind = 0;
 
 	if (object->kind_mask)
@@ -265,8 +279,28 @@ static uint64_t take_object(const struct walk_reader *reader, char *window)
 	return at;
 }
 
+/* The same in a list of heads with arrays. */
+static uint64_t next_in_arrays(struct walk_reader *reader, const struct walk_list *list,
+			       uint64_t at, const char *window)
+{
+	int32_t last;
+
+	if (at == reader->head) {
+		reader->head = 0;
+		memcpy(&reader->head_next, window + list->next, sizeof(reader->head_next));
+		memcpy(&reader->array, window + list->array, sizeof(reader->array));
+		memcpy(&last, window + list->array_last, sizeof(last));
+		if (last >= 0)
+			return reader->array + (uint64_t)last * list->stride;
+	} else if (at > reader->array) {
+		return at - list->stride;
+	}
+	reader->head = reader->head_next;
+	return reader->head;
+}
+
 /* The address of the element behind one; 0: it is the last. */
-static uint64_t next_of(const struct walk_reader *reader, const struct walk_list *list, uint64_t at,
+static uint64_t next_of(struct walk_reader *reader, const struct walk_list *list, uint64_t at,
 			const char *window)
 {
 	const struct walk_word *word = &reader->runtime.walk.word;
@@ -277,10 +311,39 @@ static uint64_t next_of(const struct walk_reader *reader, const struct walk_list
 		if ((last & word->last_mask) == word->last)
 			return 0;
 	}
+	if (list->array_last)
+		return next_in_arrays(reader, list, at, window);
 	if (list->stride)
 		return at + list->stride;
 	memcpy(&at, window + list->next, sizeof(at));
 	return at;
+}
+
+/* Puts the objects of an element of a list, and what they are into it. */
+static int put_objects(struct walk_reader *reader, struct stage *stage, uint16_t number,
+		       const struct wire_sample *sample, struct walk_element *element)
+{
+	const struct walk_program *walk = &reader->runtime.walk;
+	struct walk_object of_any_kind = walk->beside;
+	char *window = (char *)(element + 1);
+	uint64_t beside = 0;
+	int r = 0;
+
+	if (number == 0)
+		r = put_object(reader, stage, sample, &walk->object,
+			       take_object(reader, &walk->object, window), &element->identity);
+	if (r < 0 || !walk->beside.size)
+		return r;
+	of_any_kind.kind_mask = of_any_kind.kind = 0;
+	r = put_object(reader, stage, sample, &walk->beside,
+		       take_object(reader, number == 0 ? &walk->beside : &of_any_kind, window),
+		       &beside);
+	if (number == 0)
+		memcpy(window + walk->lists[0].window + (walk->word.n_loads ? WALK_WORD_SIZE : 0),
+		       &beside, sizeof(beside));
+	else
+		element->identity = beside;
+	return r;
 }
 
 static int read_list(struct walk_reader *reader, struct stage *stage, uint16_t number,
@@ -289,12 +352,15 @@ static int read_list(struct walk_reader *reader, struct stage *stage, uint16_t n
 	const struct walk_list *list = &reader->runtime.walk.lists[number];
 	const struct walk_word *word = &reader->runtime.walk.word;
 	struct walk_list_head *head = (void *)(reader->bytes + reader->size);
-	size_t size = list->window + (number == 0 && word->n_loads ? WALK_WORD_SIZE : 0);
+	size_t word_size = number == 0 && word->n_loads ? WALK_WORD_SIZE : 0,
+	       size = list->window + word_size +
+		      (number == 0 && reader->runtime.walk.beside.size ? WALK_BESIDE_SIZE : 0);
 	uint64_t at = 0;
 	int r = 0;
 
 	for (size_t i = 0; i < WALK_ROOTS_MAX && !at; i++)
 		at = find_root(reader, &list->roots[i], thread);
+	reader->head = at;
 	*head = (struct walk_list_head){ number, size, 0, at ? 0 : WIRE_walk_end_NO_ROOT };
 	reader->size += sizeof(*head);
 	while (at && !head->end && r == 0) {
@@ -308,11 +374,9 @@ static int read_list(struct walk_reader *reader, struct stage *stage, uint16_t n
 			head->end = WIRE_walk_end_ABSENT;
 		} else {
 			*element = (struct walk_element){ .address = at };
-			if (size > list->window)
+			if (word_size)
 				put_word(reader, word, window, list->window);
-			if (number == 0)
-				r = put_object(reader, stage, sample, take_object(reader, window),
-					       &element->identity);
+			r = put_objects(reader, stage, number, sample, element);
 			at = next_of(reader, list, at, window);
 			reader->size += sizeof(*element) + size;
 			head->n++;

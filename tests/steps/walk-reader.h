@@ -16,6 +16,7 @@ struct walk_reader {
 	struct runtime runtime;
 	struct pair_map seen; /* (address, identity): emitted */
 	uint64_t n_numbers;
+	uint64_t head, array, head_next; /* of a list of heads with arrays: what is next */
 	char bytes[WIRE_WALK_MAX + WALK_WINDOW_MAX]; /* of the last walk, until the next one */
 	size_t size;
 };
