@@ -15,6 +15,7 @@ struct activations {
 	uint64_t saved;
 	size_t frames[SCRIPT_FRAMES_MAX + 1];
 	size_t n;
+	size_t outermost; /* frame, of those that are not listed, too */
 };
 
 static bool is_in_loop(const struct script_loop *loop, const struct wire_frame *frame)
@@ -25,14 +26,31 @@ static bool is_in_loop(const struct script_loop *loop, const struct wire_frame *
 	       (code >= loop->other_from && code < loop->other_to);
 }
 
+static bool is_called_from(const struct unwinding *unwinding, size_t frame, int64_t from,
+			   int64_t to)
+{
+	int64_t caller = unwinding->frames[frame + 1].address;
+
+	return caller >= from && caller < to;
+}
+
 /* False: there are too many. */
-static bool list_activations(struct activations *activations)
+static bool list_activations(struct activations *activations, const struct script_stack *stack)
 {
 	const struct unwinding *unwinding = activations->unwinding;
 
+	bool goes_on =
+		false; /* an activation that was listed executes more of this one's segment */
+
 	/* The last frame's end is not known; it is of the C library, or of the thread's begin. */
 	for (size_t i = 0; i + 1 < unwinding->n_frames; i++) {
+		bool is_listed = !goes_on;
+
 		if (!is_in_loop(activations->loop, &unwinding->frames[i]))
+			continue;
+		activations->outermost = i;
+		goes_on = is_called_from(unwinding, i, stack->more_from, stack->more_to);
+		if (!is_listed)
 			continue;
 		if (activations->n > SCRIPT_FRAMES_MAX)
 			return false;
@@ -106,11 +124,9 @@ static bool caller_holds(const struct activations *activations, size_t i, uint64
 static bool is_called_as(const struct activations *activations, size_t i,
 			 const struct script_stack *stack, const struct script_segment *segment)
 {
-	const struct unwinding *unwinding = activations->unwinding;
-	int64_t caller = unwinding->frames[activations->frames[i] + 1].address;
-
 	return !stack->resume_to ||
-	       (caller >= stack->resume_from && caller < stack->resume_to) == segment->is_generator;
+	       is_called_from(activations->unwinding, activations->frames[i], stack->resume_from,
+			      stack->resume_to) == segment->is_generator;
 }
 
 /* Whether the innermost activation holds what it may hold as a frame begins or ends. */
@@ -169,6 +185,16 @@ static bool has_all_activations(const struct unwinding *unwinding, uint64_t fram
 		frames_from - start < unwinding->sample->stack.size);
 }
 
+static void remove_first_segment(struct script_stack *stack)
+{
+	size_t n = stack->segments[0].n;
+
+	stack->n -= n;
+	memmove(stack->places, stack->places + n, stack->n * sizeof(*stack->places));
+	stack->n_segments--;
+	memmove(stack->segments, stack->segments + 1, stack->n_segments * sizeof(*stack->segments));
+}
+
 /*
  * Removes the innermost frame of the script while C still prepares it: C would seem to be called by
  * it. If it is the only one of its segment, that has no activation yet.
@@ -185,10 +211,86 @@ static void remove_unstarted(struct script_stack *stack, const struct activation
 	memmove(stack->places, stack->places + 1, stack->n * sizeof(*stack->places));
 	first->anchor = first->others[1];
 	first->is_unstarted = false;
-	if (--first->n)
-		return;
-	stack->n_segments--;
-	memmove(stack->segments, stack->segments + 1, stack->n_segments * sizeof(*stack->segments));
+	if (!--first->n)
+		remove_first_segment(stack);
+}
+
+/* How many segments may be part of the next one. */
+static size_t count_parts(const struct script_stack *stack)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < stack->n_segments; i++)
+		n += stack->segments[i].may_be_part;
+	return n;
+}
+
+/* Makes all segments that may be part of the next one part of it. */
+static void join_parts(struct script_stack *stack)
+{
+	size_t n = 0;
+	uint32_t n_before = 0; /* frames of those that are part of the next one */
+
+	for (size_t i = 0; i < stack->n_segments; i++) {
+		struct script_segment segment = stack->segments[i];
+
+		segment.n += n_before;
+		n_before = segment.may_be_part ? segment.n : 0;
+		if (!segment.may_be_part)
+			stack->segments[n++] = segment;
+	}
+	stack->n_segments = n;
+}
+
+/*
+ * Forgets the segments that have no activation, so that each has one, but the innermost may not.
+ * If some may be part of the next one, all are or none is; if only one could be right, nobody knows
+ * which: then false is returned.
+ */
+static bool fit_segments(struct script_stack *stack, const struct activations *activations)
+{
+	size_t n_parts = count_parts(stack), n_idle;
+
+	if (stack->n_segments &&
+	    (!activations->n || !is_called_from(activations->unwinding, activations->outermost,
+						stack->main_from, stack->main_to)))
+		stack->n -= stack->segments[--stack->n_segments].n;
+	n_idle = stack->n_segments && stack->segments[0].may_be_idle &&
+		 !stack->segments[0].may_be_part;
+	if (n_parts && stack->n_segments == activations->n + n_parts && n_parts == n_idle)
+		return false;
+	if (n_parts && stack->n_segments >= activations->n + n_parts)
+		join_parts(stack);
+	if (stack->n_segments == activations->n + 1 && stack->segments[0].may_be_idle)
+		remove_first_segment(stack);
+	return true;
+}
+
+/*
+ * Of activations that cannot be told apart each has a segment. Only the innermost one may be
+ * without: before it finds what it calls, and as it ends.
+ */
+static enum script_outcome find_counted(struct script_stack *stack,
+					const struct activations *activations,
+					size_t frames[SCRIPT_FRAMES_MAX])
+{
+	size_t without;
+
+	if (!fit_segments(stack, activations))
+		return SCRIPT_UNPLACED;
+	if (!stack->n_segments)
+		return SCRIPT_NO_FRAMES;
+	if (activations->n < stack->n_segments)
+		return SCRIPT_UNPLACED;
+	without = activations->n - stack->n_segments;
+	if (without > 1)
+		return SCRIPT_UNPLACED;
+	for (size_t i = 0; i < stack->n_segments; i++) {
+		if (!holds(activations, i + without, stack->segments[i].anchor))
+			return SCRIPT_UNPLACED;
+		frames[i] = activations->frames[i + without];
+	}
+	return SCRIPT_WHOLE;
 }
 
 enum script_outcome script_activations_find(struct script_stack *stack,
@@ -203,8 +305,10 @@ enum script_outcome script_activations_find(struct script_stack *stack,
 
 	if (!has_all_activations(unwinding, stack->frames_from))
 		return SCRIPT_CUT;
-	if (!list_activations(&activations))
+	if (!list_activations(&activations, stack))
 		return SCRIPT_UNPLACED;
+	if (stack->anchoring == SCRIPT_ANCHOR_COUNTED)
+		return find_counted(stack, &activations, frames);
 	remove_unstarted(stack, &activations);
 	if (activations.n < stack->n_segments || !stack->n_segments)
 		return SCRIPT_UNPLACED;

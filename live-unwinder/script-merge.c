@@ -249,6 +249,7 @@ enum script_outcome script_merge(struct script_stack *stack, const struct script
 
 	switch (stack->anchoring) {
 	case SCRIPT_ANCHOR_HELD:
+	case SCRIPT_ANCHOR_COUNTED:
 		outcome = find_activations(&placing, loop);
 		break;
 	case SCRIPT_ANCHOR_POINTER:

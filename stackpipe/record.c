@@ -214,9 +214,11 @@ static const struct argp_option options[] = {
 	{ "no-contexts", KEY_NO_CONTEXTS, NULL, 0,
 	  "Do not record the trace contexts that programs publish", 1 },
 	{ "no-interpreters", KEY_NO_INTERPRETERS, NULL, 0,
-	  "Do not record the functions of programs in Python, PHP, Ruby, JavaScript and Java", 1 },
+	  "Do not record the functions of programs in Python, PHP, Perl, Ruby, JavaScript and Java",
+	  1 },
 	{ "interpreters", KEY_INTERPRETERS, NULL, 0,
-	  "Fail if the functions of programs in Python, PHP, Ruby, JavaScript and Java cannot be recorded",
+	  "Fail if the functions of programs in Python, PHP, Perl, Ruby, JavaScript and Java cannot be "
+	  "recorded",
 	  1 },
 	{ "event", 'e', "EVENT[,EVENT]", 0,
 	  "Events to sample: cycles, cpu-clock, …, a tracepoint GROUP:NAME or a function uprobe:FILE:SYMBOL "

@@ -107,6 +107,31 @@ static const struct field_name ruby_names[] = {
 	{ NULL, 0, false },
 };
 
+static const struct field_name perl_names[] = {
+	{ "stack.array", offsetof(struct runtime_fields, perl.stack_array), false },
+	{ "stack.previous", offsetof(struct runtime_fields, perl.stack_previous), false },
+	{ "stack.last", offsetof(struct runtime_fields, perl.stack_last), false },
+	{ "stack.type", offsetof(struct runtime_fields, perl.stack_type), false },
+	{ "context.size", offsetof(struct runtime_fields, perl.context_size), false },
+	{ "context.cop", offsetof(struct runtime_fields, perl.context_cop), false },
+	{ "context.return", offsetof(struct runtime_fields, perl.context_return), false },
+	{ "context.sub", offsetof(struct runtime_fields, perl.context_sub), false },
+	{ "context.position", offsetof(struct runtime_fields, perl.context_position), false },
+	{ "interpreter.cop", offsetof(struct runtime_fields, perl.interpreter_cop), false },
+	{ "sub.size", offsetof(struct runtime_fields, perl.sub_size), false },
+	{ "sub.body", offsetof(struct runtime_fields, perl.sub_body), false },
+	{ "sub.name", offsetof(struct runtime_fields, perl.sub_name), false },
+	{ "sub.flags", offsetof(struct runtime_fields, perl.sub_flags), false },
+	{ "sub.count", offsetof(struct runtime_fields, perl.sub_count), false },
+	{ "cop.size", offsetof(struct runtime_fields, perl.cop_size), false },
+	{ "cop.line", offsetof(struct runtime_fields, perl.cop_line), false },
+	{ "catch.from", offsetof(struct runtime_fields, perl.catch_from), true },
+	{ "catch.to", offsetof(struct runtime_fields, perl.catch_to), true },
+	{ "main.from", offsetof(struct runtime_fields, perl.main_from), true },
+	{ "main.to", offsetof(struct runtime_fields, perl.main_to), true },
+	{ NULL, 0, false },
+};
+
 #define RANGE_NAMES(number)                                                                        \
 	{ "frames.from" #number, offsetof(struct runtime_fields, hotspot.frame_from[number]),      \
 	  true },                                                                                  \
@@ -261,6 +286,18 @@ static bool complete_hotspot(struct runtime_fields *fields)
 	       is_site(&hotspot->metadata_end);
 }
 
+static bool complete_perl(struct runtime_fields *fields)
+{
+	const struct perl_fields *perl = &fields->perl;
+
+	return perl->stack_array >= 0 && perl->stack_previous >= 0 && perl->stack_last >= 0 &&
+	       perl->stack_type >= 0 && perl->context_size > 0 && perl->context_cop >= 0 &&
+	       perl->context_return >= 0 && perl->context_sub >= 0 && perl->context_position >= 0 &&
+	       perl->interpreter_cop >= 0 && perl->sub_size >= 0 && perl->sub_body >= 0 &&
+	       perl->sub_name >= 0 && perl->sub_flags >= 0 && perl->sub_count >= 0 &&
+	       perl->cop_size >= 0 && perl->cop_line >= 0 && has_loop(&fields->loop);
+}
+
 struct language {
 	const struct field_name *names;
 	/* Fills in what a runtime need not say. False: something is missing. */
@@ -273,6 +310,7 @@ static const struct language languages[SCRIPT_LANGUAGES_MAX] = {
 	[SCRIPT_V8] = { v8_names, complete_v8 },
 	[SCRIPT_RUBY] = { ruby_names, complete_ruby },
 	[SCRIPT_HOTSPOT] = { hotspot_names, complete_hotspot },
+	[SCRIPT_PERL] = { perl_names, complete_perl },
 };
 
 void runtime_table_deinit(struct runtime_table *table)

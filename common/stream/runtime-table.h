@@ -71,6 +71,22 @@ struct ruby_fields {
 			     */
 };
 
+/* Likewise in Perl's (script/perl-sub.h). */
+struct perl_fields {
+	/* In a window of a stack: the array of its contexts, the next stack, its last context. */
+	int64_t stack_array, stack_previous, stack_last, stack_type;
+	int64_t context_size; /* in the array; and in its window: */
+	int64_t context_cop, context_return, context_sub, context_position;
+	int64_t interpreter_cop; /* where an interpreter has its own COP */
+	int64_t sub_size;	 /* of what is recorded of a sub itself, and of its body, */
+	int64_t sub_body;
+	int64_t sub_name, sub_flags; /* which has its name, and flags; */
+	int64_t sub_count;	     /* and where a package has the number of its names */
+	int64_t cop_size, cop_line;
+	/* Addresses of what executes more of a segment, and of what executes the main program. */
+	int64_t catch_from, catch_to, main_from, main_to;
+};
+
 /* Likewise in V8's (v8-pieces.h). Types are those of maps. */
 struct v8_fields {
 	/* In a window: function, bytecode, what is executed, and its code with its identity. */
@@ -135,6 +151,7 @@ struct runtime_fields {
 		struct v8_fields v8;
 		struct ruby_fields ruby;
 		struct hotspot_fields hotspot;
+		struct perl_fields perl;
 	};
 };
 

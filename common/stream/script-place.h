@@ -18,6 +18,7 @@ enum script_language {
 	SCRIPT_V8,
 	SCRIPT_RUBY,
 	SCRIPT_HOTSPOT,
+	SCRIPT_PERL,
 	SCRIPT_LANGUAGES_MAX,
 };
 

@@ -4,6 +4,7 @@
 #include "live-unwinder/script/cpython-trait.h"
 #include "live-unwinder/script/cpython-walk.h"
 #include "live-unwinder/script/hotspot-walk.h"
+#include "live-unwinder/script/perl-walk.h"
 #include "live-unwinder/script/php-walk.h"
 #include "live-unwinder/script/ruby-walk.h"
 #include "live-unwinder/script/v8-walk.h"
@@ -59,6 +60,18 @@ static enum script_outcome read_ruby(const struct runtime_fields *fields,
 	return ruby_walk_read(&fields->ruby, codes, sample, ret);
 }
 
+static uint64_t trait_of_perl(const struct runtime_fields *fields, const struct wire_memory *record)
+{
+	return perl_object_of(&fields->perl, record);
+}
+
+static enum script_outcome read_perl(const struct runtime_fields *fields,
+				     const struct code_table *codes,
+				     const struct wire_sample *sample, struct script_stack *ret)
+{
+	return perl_walk_read(&fields->perl, codes, sample, ret);
+}
+
 static uint64_t trait_of_hotspot(const struct runtime_fields *fields,
 				 const struct wire_memory *record)
 {
@@ -77,5 +90,6 @@ const struct script_reader script_readers[SCRIPT_LANGUAGES_MAX] = {
 	[SCRIPT_PHP] = { trait_of_php, 0, read_php },
 	[SCRIPT_V8] = { trait_of_v8, V8_CODE, read_v8 },
 	[SCRIPT_RUBY] = { trait_of_ruby, 0, read_ruby },
+	[SCRIPT_PERL] = { trait_of_perl, 0, read_perl },
 	[SCRIPT_HOTSPOT] = { trait_of_hotspot, HOTSPOT_OBJECT_CODE, read_hotspot },
 };

@@ -13,7 +13,8 @@ enum { SCRIPT_FRAMES_MAX = 1024 };
 /* How a segment belongs to the C frame of its activation. */
 enum script_anchoring {
 	SCRIPT_ANCHOR_IN_FRAME, /* its anchor is an address within the frame */
-	SCRIPT_ANCHOR_HELD,	/* its anchor is a value that the activation holds */
+	SCRIPT_ANCHOR_HELD,	/* its anchor is a value that the activation holds, */
+	SCRIPT_ANCHOR_COUNTED,	/* as all others do, and it is the same in number */
 	SCRIPT_ANCHOR_POINTER,	/* its anchor is the frame's pointer, and its place is known, */
 	SCRIPT_ANCHOR_STACK,	/* or the frame's stack pointer */
 };
@@ -27,6 +28,9 @@ struct script_segment {
 	uint64_t others[2];
 	uint32_t n;	   /* frames */
 	bool is_unstarted; /* nothing of its innermost frame has been executed */
+	/* Of those that are counted: the innermost may have no activation; and it may be part of
+	 * the next one. */
+	bool may_be_idle, may_be_part;
 	bool is_generator; /* its activation is called by what resumes generators, or is not */
 	/* Of frame pointers: what the frame executes, and whether that is code of a compiler. */
 	bool is_compiled;
@@ -55,6 +59,9 @@ struct script_stack {
 	 */
 	uint64_t frames_from;
 	int64_t resume_from, resume_to; /* addresses of what resumes generators; 0: all call any */
+	/* Of activations that are counted: addresses of what calls one that executes more of a
+	 * segment, and of what calls that of the last segment. */
+	int64_t more_from, more_to, main_from, main_to;
 };
 
 enum script_outcome {
@@ -81,6 +88,7 @@ static inline void script_stack_begin(struct script_stack *stack, enum script_an
 	stack->saved = UINT64_MAX;
 	stack->frames_from = 0;
 	stack->resume_from = stack->resume_to = 0;
+	stack->more_from = stack->more_to = stack->main_from = stack->main_to = 0;
 }
 
 /* Returns an outcome. What a reader has found before something was wrong is forgotten. */

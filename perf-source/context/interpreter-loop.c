@@ -134,6 +134,23 @@ bool interpreter_loop_find(const struct loaded_image *image, const char *name,
 	return true;
 }
 
+bool interpreter_loop_find_at(const struct loaded_image *image, uint64_t begin,
+			      struct interpreter_loop *ret)
+{
+	_cleanup_(cfi_deinit) struct cfi cfi = { 0 };
+	size_t i;
+
+	*ret = (struct interpreter_loop){ 0 };
+	if (!read_cfi(image, &cfi))
+		return false;
+	i = BINARY_SEARCH(at, 0, cfi.n, cfi.list[at].start < begin);
+	if (i == cfi.n || cfi.list[i].start != begin)
+		return false;
+	ret->parts[0].from = begin;
+	ret->parts[0].to = cfi.list[i].end;
+	return true;
+}
+
 /*
  * Jumps to where one of the registers that calls preserve, and a distance of a byte or none, lead:
  * `jmp *8(%r12)`. All but two of those registers have the prefix.

@@ -20,6 +20,10 @@ struct interpreter_loop {
 bool interpreter_loop_find(const struct loaded_image *image, const char *function,
 			   struct interpreter_loop *ret);
 
+/* The function that begins at an address. False: none does. */
+bool interpreter_loop_find_at(const struct loaded_image *image, uint64_t begin,
+			      struct interpreter_loop *ret);
+
 /*
  * The same, if nothing exports it: the function with most jumps to where a register leads (direct
  * threaded code: each instruction of the script is an address). False: none has many.

@@ -6,20 +6,6 @@
 
 enum { IDENT_READ = 64 };
 
-/* "": not known. */
-static void read_perl_version(const struct loaded_image *image, char ret[RUNTIME_VERSION_SIZE])
-{
-	static const char *const names[] = { "PL_revision", "PL_version", "PL_subversion" };
-	uint8_t numbers[3];
-	GElf_Sym symbol;
-
-	for (size_t i = 0; i < sizeof(numbers); i++)
-		if (!loaded_image_find_symbol(image, names[i], &symbol) ||
-		    !loaded_image_read(image, symbol.st_value, &numbers[i], 1))
-			return;
-	snprintf(ret, RUNTIME_VERSION_SIZE, "%u.%u.%u", numbers[0], numbers[1], numbers[2]);
-}
-
 /* "$LuaVersion: Lua 5.4.4  Copyright …" */
 static void read_lua_version(const struct loaded_image *image, char ret[RUNTIME_VERSION_SIZE])
 {
@@ -38,7 +24,6 @@ static const struct {
 	const char *name, *symbol;
 	void (*read_version)(const struct loaded_image *image, char ret[RUNTIME_VERSION_SIZE]);
 } languages[OTHER_LANGUAGES_MAX] = {
-	{ { "perl", "libperl" }, "Perl", "Perl_runops_standard", read_perl_version },
 	{ { "lua", "liblua" }, "Lua", "lua_newstate", read_lua_version },
 	{ { "beam.", "beam." }, "Erlang", "enif_make_badarg", NULL },
 	{ { "libcoreclr.", "libcoreclr." }, ".NET", "coreclr_initialize", NULL },

@@ -6,6 +6,7 @@
 #include "common/stream/script-place.h"
 #include "symbolizer/script/cpython-code.h"
 #include "symbolizer/script/hotspot-method.h"
+#include "symbolizer/script/perl-sub.h"
 #include "symbolizer/script/php-function.h"
 #include "symbolizer/script/ruby-code.h"
 #include "symbolizer/script/script-names.h"
@@ -171,12 +172,24 @@ static struct script_code *make_hotspot(const struct runtime_fields *fields,
 	return make_code(&method.text, &method.lines);
 }
 
+/* The places of Perl are lines. */
+static struct script_code *make_perl(const struct runtime_fields *fields,
+				     const struct wire_memory *record, bool *ret_is_damaged)
+{
+	static const struct script_lines none;
+	struct script_code_text text;
+
+	*ret_is_damaged = false;
+	perl_sub_decode(&fields->perl, record, &text);
+	return make_code(&text, &none);
+}
+
 /* By language. Each returns NULL if the record is damaged, or there is no memory. */
 static struct script_code *(*const makers[SCRIPT_LANGUAGES_MAX])(
 	const struct runtime_fields *fields, const struct wire_memory *record,
 	bool *ret_is_damaged) = {
 	[SCRIPT_CPYTHON] = make_cpython, [SCRIPT_PHP] = make_php,	  [SCRIPT_V8] = make_v8,
-	[SCRIPT_RUBY] = make_ruby,	 [SCRIPT_HOTSPOT] = make_hotspot,
+	[SCRIPT_RUBY] = make_ruby,	 [SCRIPT_HOTSPOT] = make_hotspot, [SCRIPT_PERL] = make_perl,
 };
 
 /* Takes over the code. */
@@ -238,7 +251,7 @@ void script_names_forget(struct script_names *names, uint64_t number)
 	runtime_table_forget(&names->runtimes, number);
 }
 
-/* Places of PHP are lines. */
+/* Places of PHP and Perl are lines. */
 static uint32_t find_as_place(const struct script_lines *lines, uint64_t place)
 {
 	return place ? place : lines->first_line;
@@ -257,6 +270,7 @@ static uint32_t (*const line_finders[SCRIPT_LANGUAGES_MAX])(const struct script_
 	[SCRIPT_V8] = find_none,
 	[SCRIPT_RUBY] = ruby_lines_find,
 	[SCRIPT_HOTSPOT] = hotspot_lines_find,
+	[SCRIPT_PERL] = find_as_place,
 };
 
 void script_names_find(const struct script_names *names, struct wire_symbol *symbol)

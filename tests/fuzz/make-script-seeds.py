@@ -24,16 +24,20 @@ FIELDS = {
             "function.class", "text", "text.length", "resume.from", "resume.to"),
     "ruby": ("frame.pc", "frame.sp", "frame.iseq", "frame.flags", "body.size", "body.count", "body.code", "body.line",
              "body.entries", "line.shift", "text", "text.length", "text.short"),
+    "perl": ("stack.array", "stack.previous", "stack.last", "stack.type", "context.size", "context.cop", "context.return",
+             "context.sub", "context.position", "interpreter.cop", "sub.size", "sub.body", "sub.name", "sub.flags", "sub.count",
+             "cop.size", "cop.line", "catch.from", "catch.to", "main.from", "main.to"),
     "hotspot": (*(f"frames.from{i}" for i in range(16)), *(f"frames.to{i}" for i in range(16)), "method.type",
                 "method.archived", "method.size", "method.const", "const.size", "const.code", "const.flags", "text",
                 "text.length", "code.method",
                 *(f"{site}.{part}" for site in ("begin", "rare", "pcs", "pcs-end", "scopes", "scopes-end", "metadata", "metadata-end")
                   for part in ("pointer", "further", "offset", "size")), "dense", "excluded"),
 }
-NUMBERS = {"cpython": 0, "php": 1, "ruby": 3, "hotspot": 4}  # enum script_language
-CORPORA = {"cpython": "cpython-code", "php": "php-function", "ruby": "ruby-code", "hotspot": "hotspot-method"}
-WITH_BYTES = {"hotspot"}  # of objects, in seeds of walks
-ADDRESSES = re.compile(r"(code|method)\.type|method\.archived|(resume|frames)\.(from|to)\d*")  # of no use to the targets
+NUMBERS = {"cpython": 0, "php": 1, "ruby": 3, "hotspot": 4, "perl": 5}  # enum script_language
+CORPORA = {"cpython": "cpython-code", "php": "php-function", "ruby": "ruby-code", "hotspot": "hotspot-method",
+           "perl": "perl-sub"}
+WITH_BYTES = {"hotspot", "perl"}  # of objects, in seeds of walks
+ADDRESSES = re.compile(r"(code|method)\.type|method\.archived|(resume|frames|catch|main)\.(from|to)\d*")  # of no use to the targets
 METHOD_MIN = 1500  # bytes of a record of a method of Java, and few others
 OBJECTS_MAX, OBJECTS_WITH_BYTES_MAX, BYTES_MAX, SEEDS = 255, 16, 6000, 3
 
@@ -57,6 +61,13 @@ def seed_of(language, address, identity, data):
     return struct.pack("<QQ", address, identity) + (struct.pack("<H", len(data)) + data if language in WITH_BYTES else b"")
 
 
+def known_in(walk, objects, language):
+    """The last objects; if they are large, those to which the walk leads."""
+    if language not in WITH_BYTES:
+        return objects[-OBJECTS_MAX:]
+    return [each for each in objects if struct.pack("<Q", each[0]) in walk][-OBJECTS_WITH_BYTES_MAX:]
+
+
 def main(path):
     language, layout, objects, found, codes = None, None, [], [], []
     for record in streams.records(path.read_bytes()):
@@ -69,8 +80,9 @@ def main(path):
             codes.append(data)
         elif kind == walks.SAMPLE and layout and 200 < len(walk := walk_of(record)) < BYTES_MAX:
             found.append(walk)
-    known, fields = objects[-(OBJECTS_WITH_BYTES_MAX if language in WITH_BYTES else OBJECTS_MAX):], fields_of(language, layout)
+    fields = fields_of(language, layout)
     for i, walk in enumerate(sorted(found, key=len)[::max(1, len(found) // SEEDS)][:SEEDS]):
+        known = known_in(walk, objects, language)
         (HERE / "scripts" / f"{path.stem}-{i}").write_bytes(
             bytes([NUMBERS[language]]) + fields + bytes([len(known)]) +
             b"".join(map(lambda each: seed_of(language, *each), known)) + walk)
