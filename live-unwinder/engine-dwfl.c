@@ -454,7 +454,7 @@ void engine_dwfl_unwind(struct engine_dwfl *engine, struct unwinding *unwinding)
 	struct session *session = find_session(engine, unwinding->process);
 	struct dwfl_walk walk = { .unwinding = unwinding };
 
-	unwinding->n_frames = 0;
+	unwinding->n_frames = unwinding->n_made = 0;
 	unwinding->end = 0;
 	unwinding->failed_image = NULL;
 	if (session && session->version != process_version(session->process))

@@ -436,6 +436,26 @@ static bool step_by_call(struct table_walk *walk)
 	return true;
 }
 
+/* To the interpreter that has called the code: it is proved by the call there. */
+static bool step_to_interpreter(struct table_walk *walk)
+{
+	struct unwinding *unwinding = walk->unwinding;
+	struct frame_record record;
+
+	if (unwinding->n_made == UNWINDING_MADE_MAX ||
+	    !frame_record_find_call(unwinding, &walk->engine->cache, walk->sp, &record))
+		return false;
+	unwinding->made[unwinding->n_made++] = unwinding->n_frames - 1;
+	note_unconfirmable(walk);
+	stack_reads_add(walk->reads, record.at);
+	walk->pc = record.pc;
+	walk->sp = record.at + sizeof(record.pc);
+	walk->is_sampled = false;
+	walk->interrupted_at = 0;
+	walk->is_exact = false;
+	return true;
+}
+
 /* The JIT compiler's jitdump may have the code. */
 static bool step_out_of_jit_code(struct table_walk *walk)
 {
@@ -445,6 +465,8 @@ static bool step_out_of_jit_code(struct table_walk *walk)
 
 	if (walk->unwinding->calls.are_told)
 		return step_by_call(walk);
+	if (walk->unwinding->calls.words && step_to_interpreter(walk))
+		return true;
 	switch (jit_frames_find(&engine->jit, walk->unwinding, walk->pc, walk->is_exact, &rule)) {
 	case CODE_FRAME_RULE:
 		return step(walk, &rule);
@@ -689,7 +711,7 @@ enum engine_table_outcome engine_table_unwind(struct engine_table *engine,
 		.is_exact = true,
 	};
 
-	unwinding->n_frames = unwinding->n_verifiable = 0;
+	unwinding->n_frames = unwinding->n_verifiable = unwinding->n_made = 0;
 	unwinding->contradicts_cfi = unwinding->is_unproved = false;
 	while (visit(&walk))
 		;

@@ -16,6 +16,7 @@
 enum {
 	STACK_REACH = 1 << 20, /* bytes: an address this close above sp is in the stack */
 	USER_BITS = 56,	       /* of an address, with five-level page tables */
+	UNWINDING_MADE_MAX = 64,
 };
 
 /* The user side of one sample, and its answer. */
@@ -28,8 +29,10 @@ struct unwinding {
 	size_t n_frames, n_frames_max;
 	enum wire_stack_end end;
 	uint32_t stack_asked; /* bytes that the kernel was to copy; 0: not a copy by the kernel */
-	struct made_calls calls;	  /* of its code without frame pointers */
-	const struct image *failed_image; /* that the end reason is about, or NULL */
+	struct made_calls
+		calls; /* of its code without frame pointers; and those frames of it that */
+	uint32_t made[UNWINDING_MADE_MAX], n_made; /* have returned to the interpreter */
+	const struct image *failed_image;	   /* that the end reason is about, or NULL */
 	/*
 	 * Number of frames up to and including the first that was left by a step unknown to
 	 * elfutils: a frame pointer, or a rule that the file lacks. 0: there is none.

@@ -16,6 +16,7 @@ static bool read_word(const struct unwinding *unwinding, uint64_t address, uint6
 
 /* A return address in a file, and the rule at its call. */
 struct return_place {
+	uint64_t image;
 	enum unwind_call call;
 	const struct unwind_rule *rule; /* at the call; NULL: none */
 };
@@ -33,6 +34,7 @@ static bool find_place(const struct record_look *look, uint64_t pc, struct retur
 		return false;
 	offset = pc - mapping->start + mapping->offset;
 	*ret = (struct return_place){
+		.image = mapping->image,
 		.call = call_sites_find(look->cache->call_sites, mapping->image, offset),
 		.rule = rule_cache_look_up(entry, offset - 1),
 	};
@@ -98,6 +100,26 @@ bool frame_record_find(const struct unwinding *unwinding, struct rule_cache *cac
 	if (find_place(&look, ret->pc, &place) && place.call == UNWIND_CALL_NONE)
 		return false;
 	return !is_above_other_frame(&look);
+}
+
+bool frame_record_find_call(const struct unwinding *unwinding, struct rule_cache *cache,
+			    uint64_t sp, struct frame_record *ret)
+{
+	const struct record_look look = { unwinding, cache, sp, 0 };
+	const struct made_calls *calls = &unwinding->calls;
+	const struct mapping *interpreter =
+		mapping_table_find(process_mappings(unwinding->process), calls->interpreter);
+	struct return_place place;
+
+	for (uint32_t i = 0; i < calls->words; i++) {
+		ret->at = sp + i * sizeof(sp);
+		if (!read_word(unwinding, ret->at, &ret->pc))
+			return false;
+		if (find_place(&look, ret->pc, &place) && place.call != UNWIND_CALL_NONE)
+			return interpreter && place.image == interpreter->image && place.rule &&
+			       place.call == UNWIND_CALL_INDIRECT;
+	}
+	return false;
 }
 
 bool frame_record_may_be_made(const struct stored_table *entry)

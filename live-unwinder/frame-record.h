@@ -30,6 +30,14 @@ struct frame_record {
 bool frame_record_find(const struct unwinding *unwinding, struct rule_cache *cache, uint64_t sp,
 		       uint64_t fp, struct frame_record *ret);
 
+/*
+ * Of code that an interpreter calls, and that keeps no frame pointer: the nearest return address
+ * that any file has, within as many words as unwinding->calls says. It must be the interpreter's,
+ * behind an indirect call. `at` is where it is, and `fp` is not set. False: it is another one.
+ */
+bool frame_record_find_call(const struct unwinding *unwinding, struct rule_cache *cache,
+			    uint64_t sp, struct frame_record *ret);
+
 /* The same for running code that has not made its record yet, or has popped it; false: neither. */
 bool frame_record_find_unmade(const struct unwinding *unwinding, struct rule_cache *cache,
 			      struct v8_builtins *builtins, uint64_t sp, uint64_t fp,

@@ -23,7 +23,8 @@ enum {
 	LOOP_SIZE = 30,
 	IMAGE = 3, /* the interpreter's, which has the code of some frames */
 	IMAGE_SIZE = 20,
-	COMPILED = 23, /* a frame that may be one of compiled code */
+	COMPILED = 23, /* a frame that may be one of compiled code, */
+	MADE = 12,     /* and one that is, by how it was left */
 };
 
 static const struct script_loop loop = { LOOP, LOOP + LOOP_SIZE, -1, -1 };
@@ -220,6 +221,8 @@ static void check_merge(struct script_stack *stack, const struct wire_sample *sa
 		.frames = frames,
 		.stack_pointers = pointers,
 		.n_frames = FRAMES,
+		.made = { MADE },
+		.n_made = 1,
 		.end = end,
 	};
 	enum script_outcome outcome;

@@ -34,22 +34,41 @@ static bool is_called_from(const struct unwinding *unwinding, size_t frame, int6
 	return caller >= from && caller < to;
 }
 
+/* Whether a frame is code that a compiler has made of the script, and the interpreter has called.
+ */
+static bool is_made(const struct unwinding *unwinding, size_t frame)
+{
+	for (size_t i = 0; i < unwinding->n_made; i++)
+		if (unwinding->made[i] == frame)
+			return true;
+	return false;
+}
+
+/* Whether the loop has called made code, itself or by another function, for what it executes. */
+static bool is_called_for_loop(const struct activations *activations, size_t frame)
+{
+	const struct unwinding *unwinding = activations->unwinding;
+
+	return is_in_loop(activations->loop, &unwinding->frames[frame + 1]) ||
+	       (frame + 2 < unwinding->n_frames &&
+		is_in_loop(activations->loop, &unwinding->frames[frame + 2]));
+}
+
 /* False: there are too many. */
 static bool list_activations(struct activations *activations, const struct script_stack *stack)
 {
 	const struct unwinding *unwinding = activations->unwinding;
-
-	bool goes_on =
-		false; /* an activation that was listed executes more of this one's segment */
+	bool goes_on = false; /* a listed activation executes more of this one's segment */
 
 	/* The last frame's end is not known; it is of the C library, or of the thread's begin. */
 	for (size_t i = 0; i + 1 < unwinding->n_frames; i++) {
-		bool is_listed = !goes_on;
+		bool is_listed = !goes_on, is_code = is_made(unwinding, i);
 
-		if (!is_in_loop(activations->loop, &unwinding->frames[i]))
+		if (!is_code && !is_in_loop(activations->loop, &unwinding->frames[i]))
 			continue;
 		activations->outermost = i;
-		goes_on = is_called_from(unwinding, i, stack->more_from, stack->more_to);
+		goes_on = is_code ? is_called_for_loop(activations, i)
+				  : is_called_from(unwinding, i, stack->more_from, stack->more_to);
 		if (!is_listed)
 			continue;
 		if (activations->n > SCRIPT_FRAMES_MAX)
@@ -197,15 +216,19 @@ static void remove_first_segment(struct script_stack *stack)
 
 /*
  * Removes the innermost frame of the script while C still prepares it: C would seem to be called by
- * it. If it is the only one of its segment, that has no activation yet.
+ * it. If it is the only one of its segment, that has no activation yet. Made code does not say how
+ * far it is.
  */
 static void remove_unstarted(struct script_stack *stack, const struct activations *activations)
 {
 	struct script_segment *first = &stack->segments[0];
 
 	if (!first->is_unstarted ||
-	    is_in_loop(activations->loop, &activations->unwinding->frames[0]) ||
-	    (first->n == 1 && activations->n + 1 != stack->n_segments))
+	    is_in_loop(activations->loop, &activations->unwinding->frames[0]))
+		return;
+	if (first->n == 1
+		    ? activations->n + 1 != stack->n_segments
+		    : activations->n && is_made(activations->unwinding, activations->frames[0]))
 		return;
 	stack->n--;
 	memmove(stack->places, stack->places + 1, stack->n * sizeof(*stack->places));
@@ -293,6 +316,13 @@ static enum script_outcome find_counted(struct script_stack *stack,
 	return SCRIPT_WHOLE;
 }
 
+/* Made code may note where it is only when it calls what may ask for it: then nobody knows. */
+static void forget_line(struct script_stack *stack, const struct activations *activations)
+{
+	if (is_made(activations->unwinding, activations->frames[0]))
+		stack->places[0] |= SCRIPT_INSTRUCTION_UNKNOWN;
+}
+
 enum script_outcome script_activations_find(struct script_stack *stack,
 					    const struct script_loop *loop,
 					    const struct unwinding *unwinding,
@@ -320,5 +350,7 @@ enum script_outcome script_activations_find(struct script_stack *stack,
 			return SCRIPT_UNPLACED;
 		frames[i] = activations.frames[i + without];
 	}
+	if (!without)
+		forget_line(stack, &activations);
 	return SCRIPT_WHOLE;
 }

@@ -191,6 +191,41 @@ static void test_a_complete_record_is_not_unmade(void **state)
 	assert_false(FIND_UNMADE(address_of_word(9), 0, 0));
 }
 
+static bool find_call(uint64_t interpreter, const uint64_t *words, size_t n)
+{
+	const struct wire_sample sample = {
+		.process = 1,
+		.registers = { registers, arch_host()->n_registers },
+		.stack = { stack, n * sizeof(*words) },
+	};
+	const struct unwinding unwinding = { .arch = arch_host(),
+					     .sample = &sample,
+					     .process = process,
+					     .calls = { .interpreter = interpreter, .words = 4 } };
+
+	memcpy(stack, words, n * sizeof(*words));
+	registers[arch_host()->sample_index[arch_host()->sp]] = stack_start;
+	return frame_record_find_call(&unwinding, &cache, stack_start, &record);
+}
+
+#define FIND_CALL(interpreter, ...)                                                                \
+	find_call(interpreter, (const uint64_t[]){ __VA_ARGS__ },                                  \
+		  sizeof((const uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t))
+
+static void test_the_nearest_call_is_the_interpreters(void **state)
+{
+	const uint64_t call = in(SP_8, MADE_BEHIND_INDIRECT);
+
+	assert_true(FIND_CALL(BASE, OTHER, CODE + 99, in(SP_8, MADE_BEHIND_NONE), call));
+	assert_int_equal(record.at, address_of_word(3));
+	assert_int_equal(record.pc, call);
+	assert_false(FIND_CALL(BASE, OTHER, OTHER, OTHER, OTHER, call)); /* too far */
+	assert_false(FIND_CALL(BASE, OTHER, OTHER));			 /* not captured */
+	assert_false(FIND_CALL(BASE, OTHER, in(SP_8, MADE_BEHIND_CALL), call));
+	assert_false(FIND_CALL(CODE, OTHER, call)); /* another file has called it */
+	assert_false(FIND_CALL(OTHER, OTHER, call));
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 int main(void)
@@ -203,6 +238,7 @@ int main(void)
 		TEST(test_stale_words_are_no_frame_record),
 		TEST(test_a_record_not_yet_pushed_is_found),
 		TEST(test_a_complete_record_is_not_unmade),
+		TEST(test_the_nearest_call_is_the_interpreters),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

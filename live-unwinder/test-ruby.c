@@ -288,6 +288,64 @@ static void test_what_is_begun_has_one(void **state)
 	assert_int_equal(test_c.unwinding.n_frames, TEST_FRAMES);
 }
 
+static void make_frame(uint32_t frame)
+{
+	test_c.unwinding.made[test_c.unwinding.n_made++] = frame;
+}
+
+/* Made code holds the innermost frame of a segment, and nobody knows how far it is in that. */
+static void test_made_code_is_an_activation(void **state)
+{
+	test_c_begin(PROCESS, 1 << 4);
+	make_frame(1);
+	test_c_put(1, 4, address_of(0));
+	test_c_put(4, 4, address_of(4));
+	read_walk();
+	assert_int_equal(merge(), SCRIPT_WHOLE);
+	assert_int_equal(test_c.frames[1].address,
+			 script_start(SCRIPT_RUBY) + script_place(1, SCRIPT_INSTRUCTION_UNKNOWN));
+	assert_int_equal(test_c.frames[2].address, script_start(SCRIPT_RUBY) + script_place(2, 9));
+	assert_int_equal(test_c.frames[6].address, script_start(SCRIPT_RUBY) + script_place(3, 2));
+}
+
+/* The loop calls made code for a part of its segment, itself or by another function. */
+static void test_made_code_and_the_loop_execute_one_segment(void **state)
+{
+	for (unsigned int between = 1; between <= 2; between++) {
+		test_walk_begin(WINDOW);
+		add_frame(1, METHOD, 5, 0);
+		add_frame(2, METHOD | FINISH, 7, 0);
+		add_frame(0, DUMMY | FINISH | OF_C, 0, 0);
+		test_c_begin(PROCESS, 1 << (1 + between));
+		make_frame(1);
+		test_c_put(1, 4, address_of(0));
+		read_walk();
+		assert_int_equal(merge(), SCRIPT_WHOLE);
+		assert_int_equal(test_c.unwinding.n_frames, TEST_FRAMES + 2);
+		assert_int_equal(test_c.frames[3].address, TEST_OTHER + 17);
+	}
+	test_c_begin(PROCESS, 1 << 4); /* farther away it is another activation */
+	make_frame(1);
+	test_c_put(1, 4, address_of(0));
+	read_walk();
+	assert_int_equal(merge(), SCRIPT_UNPLACED);
+}
+
+/* It does not say whether it has begun: so its frame is not one that C only prepares. */
+static void test_made_code_has_begun(void **state)
+{
+	test_walk_begin(WINDOW);
+	add_frame(1, METHOD, 0, 0);
+	add_frame(2, METHOD | FINISH, 7, 0);
+	add_frame(0, DUMMY | FINISH | OF_C, 0, 0);
+	test_c_begin(PROCESS, 0);
+	make_frame(1);
+	test_c_put(1, 4, address_of(0));
+	read_walk();
+	assert_int_equal(merge(), SCRIPT_WHOLE);
+	assert_int_equal(test_c.unwinding.n_frames, TEST_FRAMES + 2);
+}
+
 /* Threads and fibers whose C stack holds the array of frames: nothing of it is outside of that. */
 static void test_stacks_that_end_at_their_frames(void **state)
 {
@@ -340,6 +398,9 @@ int main(void)
 		TEST(test_what_is_prepared_has_no_frame_yet),
 		TEST(test_what_is_not_begun_has_no_activation),
 		TEST(test_what_is_begun_has_one),
+		TEST(test_made_code_is_an_activation),
+		TEST(test_made_code_and_the_loop_execute_one_segment),
+		TEST(test_made_code_has_begun),
 		TEST(test_stacks_that_end_at_their_frames),
 	};
 

@@ -104,6 +104,7 @@ static const struct field_name ruby_names[] = {
 	{ "text", offsetof(struct runtime_fields, ruby.text), false },
 	{ "text.length", offsetof(struct runtime_fields, ruby.text_length), false },
 	{ "text.short", offsetof(struct runtime_fields, ruby.text_short), false },
+	{ "made.words", offsetof(struct runtime_fields, ruby.made_words), false },
 	{ NULL, 0, false },
 };
 

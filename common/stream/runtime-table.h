@@ -69,6 +69,7 @@ struct ruby_fields {
 	int64_t text_length;
 	int64_t text_short; /* or, of one within the head, in bits of its flags; -1: there are none
 			     */
+	int64_t made_words; /* of the stack, that a frame of compiled code has; -1: there is none */
 };
 
 /* Likewise in Perl's (script/perl-sub.h). */

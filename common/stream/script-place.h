@@ -29,6 +29,7 @@ enum { SCRIPT_INSTRUCTION_BITS = 24 };
 #define SCRIPT_END (SCRIPT_START + SCRIPT_LANGUAGES_MAX * SCRIPT_SIZE)
 #define SCRIPT_NUMBERS_MAX (SCRIPT_SIZE >> SCRIPT_INSTRUCTION_BITS)
 #define SCRIPT_INSTRUCTIONS_MAX (1ULL << SCRIPT_INSTRUCTION_BITS)
+#define SCRIPT_INSTRUCTION_UNKNOWN (SCRIPT_INSTRUCTIONS_MAX - 1) /* nobody knows where */
 
 /* The path of a language's image: its name, as runtime records have it, in brackets. */
 const char *script_path(enum script_language language);

@@ -9,6 +9,9 @@ struct made_calls made_calls_of(const struct runtime_fields *fields,
 {
 	struct walk_list_view frames;
 
+	if (fields && fields->language == SCRIPT_RUBY && fields->ruby.made_words > 0)
+		return (struct made_calls){ .interpreter = fields->loop.from,
+					    .words = fields->ruby.made_words };
 	if (!fields || fields->language != SCRIPT_HOTSPOT)
 		return (struct made_calls){ 0 };
 	if (hotspot_walk_open(&fields->hotspot, sample, &frames) != SCRIPT_WHOLE)

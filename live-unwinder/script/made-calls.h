@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * How frames of made code without frame pointers are left: what a sample's walk has found out,
- * where only the process itself knows (script-walk.h).
+ * How frames of made code without frame pointers are left: by what a sample's walk has found out,
+ * where only the process itself knows (script-walk.h); or to an interpreter, if they are small.
  */
 #pragma once
 
@@ -15,6 +15,8 @@
 struct made_calls {
 	bool are_told; /* the process has such code, and nothing else tells how it is left */
 	struct walk_list_view frames;
+	uint64_t interpreter; /* an address in what calls such code, whose frames have up to */
+	uint32_t words;	      /* so many words; 0: there is none */
 };
 
 /* A frame: what it executes, its stack pointer, and the frame pointer; 0: not known. */

@@ -18,12 +18,15 @@ enum {
 	JCC = 0x80,
 	JCC_MASK = 0xf0,
 	/* FF /4: a jump to where memory leads, unless all bits of the operand's form are set. */
-	REX_B = 0x41,
 	JMP_INDIRECT = 0xff,
 	MODRM_CODE = 0x38,
 	JMP_NEAR = 0x20,
 	MODRM_FORM = 0xc0,
-	FORM_FAR = 0x80,	  /* a distance of four bytes, as to a table of functions */
+	FORM_FAR = 0x80, /* a distance of four bytes, as to a table of functions */
+	MODRM_BASE = 0x07,
+	BASE_AND_INDEX = 0x04, /* as in a table of jumps */
+	FROM_INSTRUCTION = 0x25,
+	PADDING = 0x66,		  /* behind a jump back, whose distance ends with FF */
 	THREADED_LOOP_MIN = 8192, /* bytes */
 	THREADED_JUMPS_MIN = 32,
 };
@@ -152,17 +155,19 @@ bool interpreter_loop_find_at(const struct loaded_image *image, uint64_t begin,
 }
 
 /*
- * Jumps to where one of the registers that calls preserve, and a distance of a byte or none, lead:
- * `jmp *8(%r12)`. All but two of those registers have the prefix.
+ * Jumps to where a register, and a distance of a byte or none, lead: `jmp *8(%rbp)`. Of bytes that
+ * look like one by chance few functions have more than some.
  */
 static uint32_t count_threaded_jumps(const uint8_t *code, size_t size)
 {
 	uint32_t n = 0;
 
-	for (size_t i = 0; i + 2 < size; i++)
-		n += code[i] == REX_B && code[i + 1] == JMP_INDIRECT &&
-		     (code[i + 2] & MODRM_CODE) == JMP_NEAR &&
-		     (code[i + 2] & MODRM_FORM) < FORM_FAR;
+	for (size_t i = 1; i + 1 < size; i++)
+		n += code[i] == JMP_INDIRECT && code[i - 1] != JMP_INDIRECT &&
+		     (code[i + 1] & MODRM_CODE) == JMP_NEAR &&
+		     (code[i + 1] & MODRM_FORM) < FORM_FAR &&
+		     (code[i + 1] & MODRM_BASE) != BASE_AND_INDEX &&
+		     code[i + 1] != FROM_INSTRUCTION && code[i + 1] != PADDING;
 	return n;
 }
 

@@ -51,6 +51,7 @@ enum {
 	POSITIONS_OF_BLOCK = 512,
 	POSITIONS_READ = 3032, /* with all the rest, what one record can have */
 	PARTS = 64,	       /* in which sizes are counted */
+	MADE_WORDS = 16,
 };
 
 /* Bytes in structures. */
@@ -61,13 +62,19 @@ struct ruby_layout {
 	uint8_t text; /* behind the head of a string; in 3.1 short ones are in it, with their */
 	uint8_t short_length; /* length in bits of the flags; 0: as of others */
 	uint8_t line_shift;   /* of first_lineno */
+	/*
+	 * Of a frame of YJIT's code, which executes several functions of the script: it has three
+	 * words, or five (--yjit-perf), and as many registers more while it makes further code. 0:
+	 * there is none, or (3.1) it enters a frame before that is written.
+	 */
+	uint8_t made_words;
 };
 
 static const struct ruby_layout layouts[] = {
-	{ 1, 64, 120, 136, 144, 40, 14, 1 },
-	{ 2, 64, 112, 128, 136, 24, 0, 0 },
-	{ 3, 56, 112, 128, 136, 24, 0, 0 },
-	{ 4, 56, 112, 128, 136, 24, 0, 0 },
+	{ 1, 64, 120, 136, 144, 40, 14, 1, 0 },
+	{ 2, 64, 112, 128, 136, 24, 0, 0, MADE_WORDS },
+	{ 3, 56, 112, 128, 136, 24, 0, 0, MADE_WORDS },
+	{ 4, 56, 112, 128, 136, 24, 0, 0, MADE_WORDS },
 };
 
 static const struct ruby_layout *find_layout(const struct loaded_image *image,
@@ -175,10 +182,11 @@ static void describe(const struct ruby_layout *layout, struct runtime *ret)
 	snprintf(ret->layout, sizeof(ret->layout),
 		 "frame.pc=%d frame.sp=%d frame.iseq=%d frame.flags=%d body.size=%d body.count=%d "
 		 "body.code=%d body.line=%d body.entries=%d line.shift=%d text=%d text.length=%d "
-		 "text.short=%d",
+		 "text.short=%d made.words=%d",
 		 FRAME_PC, FRAME_SP, FRAME_ISEQ, layout->frame, body_size(layout), BODY_COUNT,
 		 BODY_CODE, BODY_LINE, layout->n_entries, layout->line_shift, layout->text,
-		 STRING_LENGTH * WORD, layout->short_length ? layout->short_length : -1);
+		 STRING_LENGTH * WORD, layout->short_length ? layout->short_length : -1,
+		 layout->made_words);
 }
 
 enum runtime_state ruby_find(const struct loaded_image *image, struct runtime *ret)

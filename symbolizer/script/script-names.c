@@ -283,6 +283,7 @@ void script_names_find(const struct script_names *names, struct wire_symbol *sym
 		return;
 	symbol->name = wire_string(code->bytes, WIRE_NAME_MAX);
 	symbol->file = wire_string(code->bytes + code->file_at, WIRE_NAME_MAX);
-	symbol->line = line_finders[code->language](&code->lines,
-						    script_place_instruction(symbol->offset));
+	if (script_place_instruction(symbol->offset) != SCRIPT_INSTRUCTION_UNKNOWN)
+		symbol->line = line_finders[code->language](
+			&code->lines, script_place_instruction(symbol->offset));
 }

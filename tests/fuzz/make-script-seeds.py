@@ -23,7 +23,7 @@ FIELDS = {
     "php": ("frame.function", "frame.previous", "frame.info", "frame.line", "function.size", "function.line", "function.name",
             "function.class", "text", "text.length", "resume.from", "resume.to"),
     "ruby": ("frame.pc", "frame.sp", "frame.iseq", "frame.flags", "body.size", "body.count", "body.code", "body.line",
-             "body.entries", "line.shift", "text", "text.length", "text.short"),
+             "body.entries", "line.shift", "text", "text.length", "text.short", "made.words"),
     "perl": ("stack.array", "stack.previous", "stack.last", "stack.type", "context.size", "context.cop", "context.return",
              "context.sub", "context.position", "interpreter.cop", "sub.size", "sub.body", "sub.name", "sub.flags", "sub.count",
              "cop.size", "cop.line", "catch.from", "catch.to", "main.from", "main.to"),

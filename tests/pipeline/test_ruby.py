@@ -57,6 +57,18 @@ class Ruby(RubyTest):
                 chains = self.check("<main>")
                 self.assertLessEqual(FROM_C, {frame.name for frames in chains for frame in frames})
 
+    def test_compiled_code_has_them(self):
+        """It has no unwind information, and returns to the interpreter."""
+        if not ruby.with_compiler():
+            self.skipTest("no Ruby from 3.2 on with YJIT is in PATH")
+        for interpreter in ruby.with_compiler():
+            with self.subTest(interpreter):
+                self.record(interpreter, 2)
+                chains = self.check("<main>")
+                self.assertLessEqual(FROM_C, {frame.name for frames in chains for frame in frames})
+                # Where made code is innermost, nobody knows how far it is.
+                self.assertTrue(any(frames[0].name == "spin" and not frames[0].line for frames in chains))
+
     def test_threads_and_fibers_have_them(self):
         """Their frames may lie in their C stack, which then seems to have no end."""
         for interpreter in ruby.interpreters():
@@ -83,8 +95,15 @@ class Fake(RubyTest):
         for frames in found:
             self.assertEqual([tuple(frame) for frame in frames], 9 * [(True, "inner", "fake.rb", 12)])
 
+    def test_frames_that_compiled_code_executes(self):
+        self.record_program(ruby.FAKE, "0.5", "made")
+        found = list(filter(None, self.calls()[0]))
+        self.assertGreater(len(found), 100)
+        for frames in found:
+            self.assertEqual([tuple(frame) for frame in frames], [(True, "inner", "fake.rb", line) for line in (0, *8 * (12,))])
+
     def test_frames_that_no_interpreter_has(self):
-        self.check_none(ruby.FAKE, "two", "endless", "guard", "garbage", "kind", "unheld")
+        self.check_none(ruby.FAKE, "two", "endless", "guard", "garbage", "kind", "unheld", "foreign")
 
 
 if __name__ == "__main__":

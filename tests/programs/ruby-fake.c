@@ -2,7 +2,9 @@
 /*
  * Has what Ruby 3.3 exports, and arrays of frames of which only that of `good` is one:
  *
- *	ruby-fake CPU-SECONDS good|two|endless|guard|garbage|kind|unheld
+ *	ruby-fake CPU-SECONDS good|made|two|endless|guard|garbage|kind|unheld|foreign
+ *
+ * `made` executes them in code that a compiler has made; `foreign` lets a library call that.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -73,6 +75,7 @@ EXPORTED const char ruby_version[] = "3.3.0";
 EXPORTED uint64_t rb_thread_current(void);
 void spin(double seconds);
 void loop(const struct frame *frame, double seconds);
+void exec(const void *code, const struct frame *frame);
 
 static __thread struct context *current;
 
@@ -106,11 +109,51 @@ __asm__(".globl loop\n"
 	".cfi_def_cfa_offset 8\n"
 	"	ret\n"
 	".rept 64\n"
-	"	jmp *16(%r12)\n"
+	"	jmp *16(%rbp)\n"
 	".endr\n"
 	".fill 8192, 1, 0x90\n"
 	".cfi_endproc\n"
 	".size loop, .-loop\n");
+
+/* Calls made code, as rb_vm_exec() does. */
+__asm__(".globl exec\n"
+	".type exec, @function\n"
+	"exec:\n"
+	".cfi_startproc\n"
+	"	sub $8, %rsp\n"
+	".cfi_def_cfa_offset 16\n"
+	"	mov %rdi, %rax\n"
+	"	mov %rsi, %rdi\n"
+	"	call *%rax\n"
+	"	add $8, %rsp\n"
+	".cfi_def_cfa_offset 8\n"
+	"	ret\n"
+	".cfi_endproc\n"
+	".size exec, .-exec\n");
+
+static double seconds;
+
+static void spin_on(void)
+{
+	spin(seconds);
+}
+
+/* Saves registers as YJIT's code does, holds its frame, and calls spin_on(). */
+static void *make_code(void)
+{
+	static const unsigned char begin[] = {
+		0x41, 0x55, 0x41, 0x54, 0x53, 0x49, 0x89, 0xfd, 0x48, 0xb8
+	}; /* …, mov $spin_on, %rax */
+	static const unsigned char end[] = { 0xff, 0xd0, 0x5b, 0x41, 0x5c, 0x41, 0x5d, 0xc3 };
+	void (*const target)(void) = spin_on;
+	char *made = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	memcpy(made, begin, sizeof(begin));
+	memcpy(made + sizeof(begin), &target, sizeof(target));
+	memcpy(made + sizeof(begin) + sizeof(target), end, sizeof(end));
+	return made;
+}
 
 static const uint64_t code[WORDS];
 static const struct entry entry = { LINE, 0, 0 };
@@ -165,11 +208,23 @@ __attribute__((noinline)) static void make(const char *how)
 	held = strcmp(how, "unheld") ? frames : frames + 2 * USED;
 }
 
+/* The made code is a comparison, whose first argument is the frame. */
+static void call_from_library(void *made)
+{
+	qsort(frames, 2, sizeof(*frames), (int (*)(const void *, const void *))made);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 3)
 		return 2;
+	seconds = atof(argv[1]);
 	make(argv[2]);
-	loop(held, atof(argv[1]));
+	if (!strcmp(argv[2], "made"))
+		exec(make_code(), held);
+	else if (!strcmp(argv[2], "foreign"))
+		call_from_library(make_code());
+	else
+		loop(held, seconds);
 	return rb_thread_current() != 0;
 }

@@ -37,6 +37,14 @@ class RubySteps(pipeline.RecordingTest):
             # A collection of garbage, or what the other thread does, may take all the steps of one of them.
             self.assertLessEqual({name} | FUNCTIONS, seen)
 
+    def test_every_instruction_of_compiled_code(self):
+        if not ruby.with_compiler():
+            self.skipTest("no Ruby from 3.2 on with YJIT is in PATH")
+        for interpreter in ruby.with_compiler():
+            for way in WAYS:
+                with self.subTest(interpreter, way=way):
+                    self.check(interpreter, way)
+
     def check(self, interpreter, way):
         """The names of functions."""
         stacks = self.step(interpreter, way).stacks
