@@ -130,9 +130,13 @@ static bool end(struct table_walk *walk, enum wire_stack_end reason)
 	return false;
 }
 
+/* Where elfutils would contradict this engine, or not come so far, it is not asked. */
 static bool give_up(struct table_walk *walk, enum engine_table_outcome outcome)
 {
-	if (walk->unwinding->contradicts_cfi || walk->unwinding->arch != arch_host())
+	const struct unwinding *unwinding = walk->unwinding;
+
+	if (unwinding->contradicts_cfi || unwinding->arch != arch_host() ||
+	    (unwinding->n_made && outcome != ENGINE_TABLE_E_PENDING))
 		return end(walk, WIRE_stack_end_BAD_UNWIND_INFO);
 	walk->outcome = outcome;
 	return false;

@@ -68,6 +68,8 @@ class Ruby(RubyTest):
                 self.assertLessEqual(FROM_C, {frame.name for frames in chains for frame in frames})
                 # Where made code is innermost, nobody knows how far it is.
                 self.assertTrue(any(frames[0].name == "spin" and not frames[0].line for frames in chains))
+                self.record(interpreter, 1, "fiber")
+                self.check("block in <main>")
 
     def test_threads_and_fibers_have_them(self):
         """Their frames may lie in their C stack, which then seems to have no end."""
