@@ -440,12 +440,36 @@ static bool step_by_call(struct table_walk *walk)
 	return true;
 }
 
+/* Code in the frame of an interpreter's loop may have pushed some words. */
+static bool step_as_loop(struct table_walk *walk)
+{
+	static const uint64_t pushed[] = { 0, 16 };
+	struct unwinding *unwinding = walk->unwinding;
+	const struct unwind_rule *rule;
+	size_t i = 0;
+
+	if (unwinding->n_made == UNWINDING_MADE_MAX || !walk->knows_fp)
+		return false;
+	while (i < sizeof(pushed) / sizeof(*pushed) &&
+	       !frame_record_find_rule(unwinding, &walk->engine->cache, walk->sp, walk->fp,
+				       pushed[i], &rule))
+		i++;
+	if (i == sizeof(pushed) / sizeof(*pushed))
+		return false;
+	unwinding->made[unwinding->n_made++] = unwinding->n_frames - 1;
+	note_unconfirmable(walk);
+	walk->sp += pushed[i];
+	return step(walk, rule);
+}
+
 /* To the interpreter that has called the code: it is proved by the call there. */
 static bool step_to_interpreter(struct table_walk *walk)
 {
 	struct unwinding *unwinding = walk->unwinding;
 	struct frame_record record;
 
+	if (unwinding->calls.is_in_loop)
+		return step_as_loop(walk);
 	if (unwinding->n_made == UNWINDING_MADE_MAX ||
 	    !frame_record_find_call(unwinding, &walk->engine->cache, walk->sp, &record))
 		return false;
@@ -469,7 +493,7 @@ static bool step_out_of_jit_code(struct table_walk *walk)
 
 	if (walk->unwinding->calls.are_told)
 		return step_by_call(walk);
-	if (walk->unwinding->calls.words && step_to_interpreter(walk))
+	if (walk->unwinding->calls.interpreter && step_to_interpreter(walk))
 		return true;
 	switch (jit_frames_find(&engine->jit, walk->unwinding, walk->pc, walk->is_exact, &rule)) {
 	case CODE_FRAME_RULE:

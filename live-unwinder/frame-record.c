@@ -122,6 +122,29 @@ bool frame_record_find_call(const struct unwinding *unwinding, struct rule_cache
 	return false;
 }
 
+bool frame_record_find_rule(const struct unwinding *unwinding, struct rule_cache *cache,
+			    uint64_t sp, uint64_t fp, uint64_t more, const struct unwind_rule **ret)
+{
+	const struct record_look look = { unwinding, cache, sp, fp };
+	struct return_place loop, place;
+	uint64_t cfa, pc;
+
+	if (!find_place(&look, unwinding->calls.interpreter, &loop) || !loop.rule ||
+	    loop.rule->return_address != UNWIND_VALUE_AT_CFA)
+		return false;
+	cfa = loop.rule->cfa_offset;
+	if (loop.rule->cfa == UNWIND_CFA_SP)
+		cfa += sp + more;
+	else if (loop.rule->cfa == UNWIND_CFA_FP)
+		cfa += fp;
+	else
+		return false;
+	*ret = loop.rule;
+	return cfa > sp && read_word(unwinding, cfa + loop.rule->return_address_offset, &pc) &&
+	       find_place(&look, pc, &place) && place.image == loop.image && place.rule &&
+	       place.call == UNWIND_CALL_INDIRECT;
+}
+
 bool frame_record_may_be_made(const struct stored_table *entry)
 {
 	return entry && entry->state == TABLE_NO_FILE &&

@@ -38,6 +38,15 @@ bool frame_record_find(const struct unwinding *unwinding, struct rule_cache *cac
 bool frame_record_find_call(const struct unwinding *unwinding, struct rule_cache *cache,
 			    uint64_t sp, struct frame_record *ret);
 
+/*
+ * Of code that is executed in a frame of the function that unwinding->calls says: the rule of that
+ * frame. So many bytes more than it has are on the stack. False: it does not lead to an indirect
+ * call in the interpreter's image.
+ */
+bool frame_record_find_rule(const struct unwinding *unwinding, struct rule_cache *cache,
+			    uint64_t sp, uint64_t fp, uint64_t more,
+			    const struct unwind_rule **ret);
+
 /* The same for running code that has not made its record yet, or has popped it; false: neither. */
 bool frame_record_find_unmade(const struct unwinding *unwinding, struct rule_cache *cache,
 			      struct v8_builtins *builtins, uint64_t sp, uint64_t fp,

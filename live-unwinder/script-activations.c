@@ -67,7 +67,7 @@ static bool list_activations(struct activations *activations, const struct scrip
 		if (!is_code && !is_in_loop(activations->loop, &unwinding->frames[i]))
 			continue;
 		activations->outermost = i;
-		goes_on = is_code ? is_called_for_loop(activations, i)
+		goes_on = is_code ? stack->loop_calls_made && is_called_for_loop(activations, i)
 				  : is_called_from(unwinding, i, stack->more_from, stack->more_to);
 		if (!is_listed)
 			continue;

@@ -226,6 +226,45 @@ static void test_the_nearest_call_is_the_interpreters(void **state)
 	assert_false(FIND_CALL(OTHER, OTHER, call));
 }
 
+static bool find_rule(uint64_t loop, uint64_t fp, uint64_t more, const uint64_t *words, size_t n)
+{
+	const struct wire_sample sample = {
+		.process = 1,
+		.registers = { registers, arch_host()->n_registers },
+		.stack = { stack, n * sizeof(*words) },
+	};
+	const struct unwinding unwinding = { .arch = arch_host(),
+					     .sample = &sample,
+					     .process = process,
+					     .calls = { .interpreter = loop, .is_in_loop = true } };
+	const struct unwind_rule *rule;
+
+	memcpy(stack, words, n * sizeof(*words));
+	registers[arch_host()->sample_index[arch_host()->sp]] = stack_start;
+	return frame_record_find_rule(&unwinding, &cache, stack_start, fp, more, &rule);
+}
+
+#define FIND_RULE(loop, fp, more, ...)                                                             \
+	find_rule(loop, fp, more, (const uint64_t[]){ __VA_ARGS__ },                               \
+		  sizeof((const uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t))
+
+/* Code that is executed in the frame of a function returns where that does. */
+static void test_the_rule_of_the_loops_frame(void **state)
+{
+	const uint64_t loop = in(SP_24, 2), by_fp = in(BY_FP, 2),
+		       call = in(SP_8, MADE_BEHIND_INDIRECT), direct = in(SP_8, MADE_BEHIND_CALL);
+
+	assert_true(FIND_RULE(loop, 0, 0, OTHER, OTHER, call));
+	assert_false(FIND_RULE(loop, 0, 0, OTHER, call, OTHER));
+	assert_true(FIND_RULE(loop, 0, 16, OTHER, OTHER, OTHER, OTHER, call));
+	assert_false(FIND_RULE(loop, 0, 0, OTHER, OTHER, direct));
+	assert_false(FIND_RULE(loop, 0, 0, OTHER, OTHER)); /* not captured */
+	assert_true(FIND_RULE(by_fp, address_of_word(2), 0, OTHER, OTHER, OTHER, call));
+	assert_false(FIND_RULE(by_fp, address_of_word(1), 0, OTHER, OTHER, OTHER, call));
+	assert_false(FIND_RULE(in(OUTERMOST, 2), 0, 0, OTHER, OTHER, call));
+	assert_false(FIND_RULE(CODE, 0, 0, OTHER, OTHER, call)); /* it is in no file */
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 int main(void)
@@ -239,6 +278,7 @@ int main(void)
 		TEST(test_a_record_not_yet_pushed_is_found),
 		TEST(test_a_complete_record_is_not_unmade),
 		TEST(test_the_nearest_call_is_the_interpreters),
+		TEST(test_the_rule_of_the_loops_frame),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

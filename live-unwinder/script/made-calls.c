@@ -12,6 +12,11 @@ struct made_calls made_calls_of(const struct runtime_fields *fields,
 	if (fields && fields->language == SCRIPT_RUBY && fields->ruby.made_words > 0)
 		return (struct made_calls){ .interpreter = fields->loop.from,
 					    .words = fields->ruby.made_words };
+	if (fields && fields->language == SCRIPT_PHP)
+		return (struct made_calls){
+			.interpreter = fields->loop.from / 2 + fields->loop.to / 2,
+			.is_in_loop = true,
+		};
 	if (!fields || fields->language != SCRIPT_HOTSPOT)
 		return (struct made_calls){ 0 };
 	if (hotspot_walk_open(&fields->hotspot, sample, &frames) != SCRIPT_WHOLE)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * How frames of made code without frame pointers are left: by what a sample's walk has found out,
- * where only the process itself knows (script-walk.h); or to an interpreter, if they are small.
+ * where only the process itself knows (script-walk.h); or to an interpreter, if they are small, or
+ * are its own.
  */
 #pragma once
 
@@ -15,8 +16,9 @@
 struct made_calls {
 	bool are_told; /* the process has such code, and nothing else tells how it is left */
 	struct walk_list_view frames;
-	uint64_t interpreter; /* an address in what calls such code, whose frames have up to */
-	uint32_t words;	      /* so many words; 0: there is none */
+	uint64_t interpreter; /* an address in what calls such code; 0: nothing does */
+	uint32_t words;	      /* of the stack, that its frames have at most; or */
+	bool is_in_loop;      /* it is executed in the frame of the function with that address */
 };
 
 /* A frame: what it executes, its stack pointer, and the frame pointer; 0: not known. */

@@ -194,5 +194,6 @@ enum script_outcome ruby_walk_read(const struct ruby_fields *fields, const struc
 	};
 
 	script_stack_begin(ret, SCRIPT_ANCHOR_HELD);
+	ret->loop_calls_made = true;
 	return script_stack_end(ret, read_walk(&walk, sample));
 }

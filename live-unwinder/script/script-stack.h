@@ -62,6 +62,7 @@ struct script_stack {
 	/* Of activations that are counted: addresses of what calls one that executes more of a
 	 * segment, and of what calls that of the last segment. */
 	int64_t more_from, more_to, main_from, main_to;
+	bool loop_calls_made; /* for what it executes, itself or by another function */
 };
 
 enum script_outcome {
@@ -89,6 +90,7 @@ static inline void script_stack_begin(struct script_stack *stack, enum script_an
 	stack->frames_from = 0;
 	stack->resume_from = stack->resume_to = 0;
 	stack->more_from = stack->more_to = stack->main_from = stack->main_to = 0;
+	stack->loop_calls_made = false;
 }
 
 /* Returns an outcome. What a reader has found before something was wrong is forgotten. */

@@ -28,3 +28,17 @@ def find(version):
 @functools.lru_cache
 def interpreters():
     return [found for found in map(find, KNOWN) if found]
+
+
+@functools.lru_cache
+def with_compiler():
+    """Debian's, with its JIT compiler in both modes."""
+    found = []
+    for version, suite in FROM_DEBIAN.items():
+        program, root = fetch(version), fetch_package(f"php{version}-opcache", suite, f"php{version}-opcache")
+        if program and root:
+            opcache = next(root.resolve().glob("usr/lib/php/*/opcache.so"))
+            options = f"zend_extension={opcache}", "opcache.enable_cli=1", "opcache.jit_buffer_size=64M"
+            found += [[*program, *(part for option in (*options, f"opcache.jit={mode}") for part in ("-d", option))]
+                      for mode in ("tracing", "function")]
+    return found
