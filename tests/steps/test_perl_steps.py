@@ -11,7 +11,7 @@ import scripts  # noqa: E402
 from interpreters import is_true  # noqa: E402
 
 SINGLE_STEP = pipeline.BUILD / "tests" / "steps" / "single-step"
-STEPS = 30000  # through two subs
+STEPS = 24000  # through two subs
 WAYS = ("direct", "method", "missing", "closure", "sorted", "sorted_by_name", "mapped", "picked", "found", "folded", "compared", "text",
         "fetched", "ended", "replaced", "in_pattern", "caught", "caught_in_sort", "evaluated", "gone", "handled", "warned", "looped",
         "signalled")

@@ -19,6 +19,11 @@ WHOLE_MIN = 0.9
 pipeline.PATIENCE_S = 300  # a step is two switches between processes
 
 
+def some(interpreters, turn):
+    """Two of them, in turn."""
+    return [each for i, each in enumerate(interpreters) if len(interpreters) < 3 or (i + turn) % len(interpreters) < 2]
+
+
 class RubySteps(pipeline.RecordingTest):
     def step(self, interpreter, way):
         return scripts.Stacks(self.run_well(
@@ -29,9 +34,9 @@ class RubySteps(pipeline.RecordingTest):
     def test_every_instruction_has_a_true_chain_or_none(self):
         if not ruby.interpreters():
             self.skipTest("no Ruby could be fetched")
-        for way, name in WAYS.items():
+        for turn, (way, name) in enumerate(WAYS.items()):
             seen = set()
-            for interpreter in ruby.interpreters():
+            for interpreter in some(ruby.interpreters(), turn):
                 with self.subTest(interpreter, way=way):
                     seen |= self.check(interpreter, way)
             # A collection of garbage, or what the other thread does, may take all the steps of one of them.
