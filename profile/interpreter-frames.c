@@ -117,6 +117,14 @@ static bool runs_script(const struct hiding *hiding, size_t i)
 	return !is_script(hiding, i) && i + 1 < hiding->end && is_script(hiding, i + 1);
 }
 
+static enum script_language language_of(const struct hiding *hiding, size_t i)
+{
+	uint64_t address = frame_of(hiding, i)->address;
+
+	return is_script(hiding, i) && script_has(address) ? script_language_of(address)
+							   : SCRIPT_LANGUAGES_MAX;
+}
+
 static void find_interpreters(struct hiding *hiding)
 {
 	for (size_t i = 0; i < hiding->end; i++) {
@@ -124,9 +132,7 @@ static void find_interpreters(struct hiding *hiding)
 			continue;
 		if (!is_interpreter(hiding, i) && hiding->n_interpreters < INTERPRETERS_MAX)
 			hiding->interpreters[hiding->n_interpreters++] = image_of(hiding, i);
-		hiding->is_made |=
-			script_has(frame_of(hiding, i + 1)->address) &&
-			script_language_of(frame_of(hiding, i + 1)->address) == SCRIPT_HOTSPOT;
+		hiding->is_made |= language_of(hiding, i + 1) == SCRIPT_HOTSPOT;
 		if (!hiding->is_made && !is_loop(hiding, i) && hiding->n_loops < INTERPRETERS_MAX)
 			hiding->loops[hiding->n_loops++] = name_of(hiding, i);
 	}
@@ -184,8 +190,17 @@ static bool runs_unknown_script(const struct hiding *hiding, size_t i)
 	return is_loop(hiding, i) && !runs_script(hiding, i);
 }
 
+/* Perl's loop has a function for each kind of operation, which is part of the loop to others. */
+static bool is_operation(const struct hiding *hiding, size_t i)
+{
+	return i == hiding->end && language_of(hiding, i - 1) == SCRIPT_PERL &&
+	       is_interpreter(hiding, i) && !is_loop(hiding, i);
+}
+
 static bool is_hidden(const struct hiding *hiding, size_t i)
 {
+	if (is_operation(hiding, i))
+		return true;
 	return i < hiding->end && !is_script(hiding, i) &&
 	       (is_interpreter(hiding, i) ? !runs_unknown_script(hiding, i)
 					  : is_trampoline(hiding, i));

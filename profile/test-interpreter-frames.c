@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "common/stream/script-place.h"
 #include "profile/interpreter-frames.h"
 
 enum { FRAMES_MAX = 32, LIBC = 1, INTERPRETER, EXTENSION, PROGRAM, JIT, SCRIPT };
@@ -31,6 +32,8 @@ static uint32_t mapping_of(const char *name)
 	return 0;
 }
 
+static uint64_t script_address; /* of all frames of scripts; 0: of no known language */
+
 /*
  * Checks what remains of a stack. Functions have a letter in front, of where they are; the
  * outermost comes first.
@@ -49,7 +52,10 @@ static void assert_remains(const char *text, const char *remains)
 		uint32_t mapping = mapping_of(name);
 
 		memmove(frames + 1, frames, n * sizeof(*frames));
-		frames[0] = (struct wire_frame){ .mapping = mapping };
+		frames[0] = (struct wire_frame){
+			.mapping = mapping,
+			.address = mapping == SCRIPT ? script_address : 0,
+		};
 		named[n++] = (struct named_frame){
 			.label = names_intern(&names, name + 2, strlen(name + 2)),
 			.flags = mapping == SCRIPT ? WIRE_frame_flags_SCRIPT : 0,
@@ -101,6 +107,21 @@ static void test_functions_of_another_interpreter_are_not_hidden_without_a_sign(
 	assert_remains("i._start i.loop s.f i.switch i.loop i.call i.loop s.g", "f loop g");
 }
 
+/* They are functions of the interpreter, and what they call is shown. */
+static void test_operations_of_perl_are_its_loop(void **state)
+{
+	script_address = script_start(SCRIPT_PERL);
+	assert_remains("i._start i.main i.loop s.main s.f i.pp_add", "main f");
+	assert_remains("i._start i.main i.loop s.main s.f i.pp_helem i.hv_fetch c.memcmp",
+		       "main f hv_fetch memcmp");
+	assert_remains("i._start i.main i.loop s.f i.pp_sort c.qsort i.loop s.key i.pp_ncmp",
+		       "f qsort key");
+	assert_remains("i._start i.main i.loop s.f i.loop i.pp_add", "f loop pp_add");
+	assert_remains("i._start i.main i.loop s.f e.sum", "f sum");
+	script_address = 0;
+	assert_remains("i._start i.main i.loop s.main s.f i.add", "main f add");
+}
+
 static void test_a_function_and_its_trampoline_are_one(void **state)
 {
 	assert_remains(
@@ -143,6 +164,7 @@ int main(void)
 		cmocka_unit_test(test_callbacks_of_the_interpreter_and_of_others),
 		cmocka_unit_test(
 			test_functions_of_another_interpreter_are_not_hidden_without_a_sign),
+		cmocka_unit_test(test_operations_of_perl_are_its_loop),
 		cmocka_unit_test(test_a_function_and_its_trampoline_are_one),
 		cmocka_unit_test(test_what_runs_outside_of_scripts_remains),
 		cmocka_unit_test(test_words),
