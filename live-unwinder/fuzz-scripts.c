@@ -85,6 +85,15 @@ static void take_ruby(struct fuzz_input *input, struct ruby_fields *fields)
 	fields->frame_flags &= INT16_MAX;
 }
 
+static void take_lua(struct fuzz_input *input, struct lua_fields *fields)
+{
+	int64_t *numbers = (int64_t *)fields;
+
+	take_numbers(input, numbers, sizeof(*fields) / sizeof(int64_t));
+	for (size_t i = 0; i < sizeof(*fields) / sizeof(int64_t); i++)
+		numbers[i] &= INT16_MAX;
+}
+
 static void take_perl(struct fuzz_input *input, struct perl_fields *fields)
 {
 	int64_t *numbers = (int64_t *)fields;
@@ -115,6 +124,8 @@ static void take_fields(struct fuzz_input *input, struct runtime_fields *fields)
 		take_v8(input, &fields->v8);
 	else if (fields->language == SCRIPT_RUBY)
 		take_ruby(input, &fields->ruby);
+	else if (fields->language == SCRIPT_LUA)
+		take_lua(input, &fields->lua);
 	else if (fields->language == SCRIPT_PERL)
 		take_perl(input, &fields->perl);
 	else if (fields->language == SCRIPT_HOTSPOT)
@@ -137,7 +148,8 @@ static void add_object(const struct runtime_fields *fields, const struct wire_me
 /* Whether objects of a language are what their bytes say. */
 static bool has_bytes(enum script_language language)
 {
-	return language == SCRIPT_V8 || language == SCRIPT_HOTSPOT || language == SCRIPT_PERL;
+	return language == SCRIPT_V8 || language == SCRIPT_HOTSPOT || language == SCRIPT_PERL ||
+	       language == SCRIPT_LUA;
 }
 
 static void add_objects(struct fuzz_input *input, const struct runtime_fields *fields,

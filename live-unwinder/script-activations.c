@@ -214,6 +214,14 @@ static void remove_first_segment(struct script_stack *stack)
 	memmove(stack->segments, stack->segments + 1, stack->n_segments * sizeof(*stack->segments));
 }
 
+/* Forgets segments that may not be executed, if there are too few activations for them. */
+static void remove_unsure(struct script_stack *stack, const struct activations *activations)
+{
+	if (activations->n < stack->n_segments)
+		for (; stack->n_unsure; stack->n_unsure--)
+			remove_first_segment(stack);
+}
+
 /*
  * Removes the innermost frame of the script while C still prepares it: C would seem to be called by
  * it. If it is the only one of its segment, that has no activation yet. Made code does not say how
@@ -339,6 +347,7 @@ enum script_outcome script_activations_find(struct script_stack *stack,
 		return SCRIPT_UNPLACED;
 	if (stack->anchoring == SCRIPT_ANCHOR_COUNTED)
 		return find_counted(stack, &activations, frames);
+	remove_unsure(stack, &activations);
 	remove_unstarted(stack, &activations);
 	if (activations.n < stack->n_segments || !stack->n_segments)
 		return SCRIPT_UNPLACED;

@@ -133,6 +133,21 @@ static const struct field_name perl_names[] = {
 	{ NULL, 0, false },
 };
 
+static const struct field_name lua_names[] = {
+	{ "call.proto", offsetof(struct runtime_fields, lua.call_proto), false },
+	{ "call.next", offsetof(struct runtime_fields, lua.call_next), false },
+	{ "call.pc", offsetof(struct runtime_fields, lua.call_pc), false },
+	{ "call.status", offsetof(struct runtime_fields, lua.call_status), false },
+	{ "proto.size", offsetof(struct runtime_fields, lua.proto_size), false },
+	{ "proto.code", offsetof(struct runtime_fields, lua.proto_code), false },
+	{ "proto.count", offsetof(struct runtime_fields, lua.proto_count), false },
+	{ "proto.line", offsetof(struct runtime_fields, lua.proto_line), false },
+	{ "text", offsetof(struct runtime_fields, lua.text), false },
+	{ "text.short", offsetof(struct runtime_fields, lua.text_short), false },
+	{ "text.long", offsetof(struct runtime_fields, lua.text_long), false },
+	{ NULL, 0, false },
+};
+
 #define RANGE_NAMES(number)                                                                        \
 	{ "frames.from" #number, offsetof(struct runtime_fields, hotspot.frame_from[number]),      \
 	  true },                                                                                  \
@@ -299,6 +314,16 @@ static bool complete_perl(struct runtime_fields *fields)
 	       perl->cop_size >= 0 && perl->cop_line >= 0 && has_loop(&fields->loop);
 }
 
+static bool complete_lua(struct runtime_fields *fields)
+{
+	const struct lua_fields *lua = &fields->lua;
+
+	return lua->call_proto >= 0 && lua->call_next >= 0 && lua->call_pc >= 0 &&
+	       lua->call_status >= 0 && lua->proto_size >= 0 && lua->proto_code >= 0 &&
+	       lua->proto_count >= 0 && lua->proto_line >= 0 && lua->text >= 0 &&
+	       lua->text_short >= 0 && lua->text_long >= 0 && has_loop(&fields->loop);
+}
+
 struct language {
 	const struct field_name *names;
 	/* Fills in what a runtime need not say. False: something is missing. */
@@ -312,6 +337,7 @@ static const struct language languages[SCRIPT_LANGUAGES_MAX] = {
 	[SCRIPT_RUBY] = { ruby_names, complete_ruby },
 	[SCRIPT_HOTSPOT] = { hotspot_names, complete_hotspot },
 	[SCRIPT_PERL] = { perl_names, complete_perl },
+	[SCRIPT_LUA] = { lua_names, complete_lua },
 };
 
 void runtime_table_deinit(struct runtime_table *table)

@@ -72,6 +72,15 @@ struct ruby_fields {
 	int64_t made_words; /* of the stack, that a frame of compiled code has; -1: there is none */
 };
 
+/* Likewise in Lua's. */
+struct lua_fields {
+	int64_t call_proto, call_next, call_pc, call_status; /* in a window */
+	int64_t proto_size; /* of what is recorded of a function itself: its code, */
+	int64_t proto_code, proto_count, proto_line; /* so many instructions, and its first line */
+	int64_t text; /* behind the head of a string, which has its length at one of: */
+	int64_t text_short, text_long;
+};
+
 /* Likewise in Perl's (script/perl-sub.h). */
 struct perl_fields {
 	/* In a window of a stack: the array of its contexts, the next stack, its last context. */
@@ -153,6 +162,7 @@ struct runtime_fields {
 		struct ruby_fields ruby;
 		struct hotspot_fields hotspot;
 		struct perl_fields perl;
+		struct lua_fields lua;
 	};
 };
 

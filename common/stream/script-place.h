@@ -19,6 +19,7 @@ enum script_language {
 	SCRIPT_RUBY,
 	SCRIPT_HOTSPOT,
 	SCRIPT_PERL,
+	SCRIPT_LUA,
 	SCRIPT_LANGUAGES_MAX,
 };
 

@@ -4,6 +4,7 @@
 #include "live-unwinder/script/cpython-trait.h"
 #include "live-unwinder/script/cpython-walk.h"
 #include "live-unwinder/script/hotspot-walk.h"
+#include "live-unwinder/script/lua-walk.h"
 #include "live-unwinder/script/perl-walk.h"
 #include "live-unwinder/script/php-walk.h"
 #include "live-unwinder/script/ruby-walk.h"
@@ -60,6 +61,18 @@ static enum script_outcome read_ruby(const struct runtime_fields *fields,
 	return ruby_walk_read(&fields->ruby, codes, sample, ret);
 }
 
+static uint64_t trait_of_lua(const struct runtime_fields *fields, const struct wire_memory *record)
+{
+	return lua_code_begin(&fields->lua, record);
+}
+
+static enum script_outcome read_lua(const struct runtime_fields *fields,
+				    const struct code_table *codes,
+				    const struct wire_sample *sample, struct script_stack *ret)
+{
+	return lua_walk_read(&fields->lua, codes, sample, ret);
+}
+
 static uint64_t trait_of_perl(const struct runtime_fields *fields, const struct wire_memory *record)
 {
 	return perl_object_of(&fields->perl, record);
@@ -90,6 +103,7 @@ const struct script_reader script_readers[SCRIPT_LANGUAGES_MAX] = {
 	[SCRIPT_PHP] = { trait_of_php, 0, read_php },
 	[SCRIPT_V8] = { trait_of_v8, V8_CODE, read_v8 },
 	[SCRIPT_RUBY] = { trait_of_ruby, 0, read_ruby },
+	[SCRIPT_LUA] = { trait_of_lua, 0, read_lua },
 	[SCRIPT_PERL] = { trait_of_perl, 0, read_perl },
 	[SCRIPT_HOTSPOT] = { trait_of_hotspot, HOTSPOT_OBJECT_CODE, read_hotspot },
 };

@@ -47,6 +47,7 @@ struct script_stack {
 	size_t n;
 	struct script_segment segments[SCRIPT_FRAMES_MAX];
 	size_t n_segments;
+	size_t n_unsure; /* innermost ones that may not be executed now: they have no activation */
 	enum script_anchoring anchoring;
 	/*
 	 * Of activations that hold: up to so many bytes of each one's C frame, from its caller's
@@ -84,7 +85,7 @@ enum script_outcome {
 /* Makes a stack empty, whose segments are to be of this kind. */
 static inline void script_stack_begin(struct script_stack *stack, enum script_anchoring anchoring)
 {
-	stack->n = stack->n_segments = 0;
+	stack->n = stack->n_segments = stack->n_unsure = 0;
 	stack->anchoring = anchoring;
 	stack->saved = UINT64_MAX;
 	stack->frames_from = 0;

@@ -9,7 +9,7 @@
 #include "common/wire/wire.h"
 #include "live-unwinder/script/script-stack.h"
 
-enum { WALK_VIEW_LISTS = 2 };
+enum { WALK_VIEW_LISTS = 4 };
 
 struct walk_list_view {
 	const char *elements; /* NULL: there is no such list */

@@ -88,10 +88,12 @@ struct walk_state {
 	uint64_t is_again;	   /* which is read once more; of made code: it is the innermost */
 	uint64_t n_steps;	   /* of all searches for code, */
 	uint64_t head, array, head_next; /* of elements in arrays: the head that is next, */
-	uint64_t place;			 /* where the element is in the part, whose code is next, */
-	uint64_t is_made;		 /* and whether the one before has its frame */
-	uint64_t used;			 /* bytes of the part that the walk becomes */
-	uint64_t room;			 /* bytes of records of objects that may be emitted */
+	uint64_t kept[WALK_LISTS_MAX];	 /* what the stack keeps, */
+	uint64_t n_kept;
+	uint64_t place;	  /* where the element is in the part, whose code is next, */
+	uint64_t is_made; /* and whether the one before has its frame */
+	uint64_t used;	  /* bytes of the part that the walk becomes */
+	uint64_t room;	  /* bytes of records of objects that may be emitted */
 	uint64_t n_emitted;
 	uint64_t n_left; /* objects that are new, but that it was not allowed to emit */
 	uint32_t number; /* of the current list, */

@@ -8,6 +8,7 @@
 struct walk_callbacks {
 	long (*element)(uint32_t i, void *walk);
 	long (*code)(uint32_t i, void *walk);
+	long (*kept)(uint32_t i, void *walk);
 	/* Of frames (read-frames.h). */
 	long (*frame)(uint32_t i, void *walk);
 	long (*made)(uint32_t i, void *walk);
@@ -46,7 +47,7 @@ static __always_inline uint64_t walk_find_in_module(uint64_t index, uint64_t thr
 	return block >> WALK_USER_BITS ? 0 : block + walk_read_pointer(index + sizeof(index));
 }
 
-/* The address of the first element; 0: the thread has none. */
+/* The address of the first element; 0: the thread has none. `frame`: or what the stack keeps. */
 __noinline uint64_t walk_find_root(const struct walk_root *root, uint64_t thread, uint64_t frame)
 {
 	uint64_t at = 0;
@@ -56,6 +57,8 @@ __noinline uint64_t walk_find_root(const struct walk_root *root, uint64_t thread
 	at = root->base == WALK_BASE_ADDRESS ? root->start : 0;
 	if (root->base == WALK_BASE_FRAME)
 		at = frame;
+	if (root->base == WALK_BASE_KEPT)
+		at = frame ? frame + root->start : 0;
 	if (root->base == WALK_BASE_THREAD)
 		at = thread + root->start;
 	if (root->base == WALK_BASE_THREAD_KEY)

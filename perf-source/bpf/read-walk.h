@@ -37,6 +37,12 @@ static __always_inline const struct walk_list *walk_current_list(const struct wa
 	return &walk->program->lists[walk->work->state.number % WALK_LISTS_MAX];
 }
 
+/* Whether elements of the current list have a word and objects. */
+static __always_inline bool walk_is_full(const struct walk *walk)
+{
+	return walk->work->state.number == 0 || walk_current_list(walk)->is_like_first;
+}
+
 /* Whether an element has an object. What lies in front of a stack's first word is old. */
 static __always_inline bool walk_has_object(const struct walk *walk, const char *window)
 {
@@ -207,9 +213,9 @@ static __always_inline long walk_read_element(struct walk *walk, const struct wa
 		return walk_stop(walk, WIRE_walk_end_ABSENT);
 	element->address = state->address;
 	element->identity = 0;
-	if (walk->work->state.number == 0)
+	if (walk_is_full(walk))
 		walk_put_word(&walk->program->word, bytes, window);
-	if (walk->work->state.number == 0 && walk_has_object(walk, bytes))
+	if (walk_is_full(walk) && walk_has_object(walk, bytes))
 		walk_put_object(walk, maps, bytes, &element->identity);
 	if (walk->program->beside.size)
 		walk_put_beside(walk, maps, bytes, walk_beside_place(walk, element, window));
@@ -233,7 +239,7 @@ static __always_inline uint32_t walk_window(const struct walk_program *program,
 {
 	uint32_t window = list->window;
 
-	if (number == 0 && program->word.n_loads)
+	if ((number == 0 || list->is_like_first) && program->word.n_loads)
 		window += WALK_WORD_SIZE;
 	if (number == 0 && program->beside.size)
 		window += WALK_BESIDE_SIZE;
@@ -260,6 +266,26 @@ static __always_inline void walk_begin_frames(const struct walk *walk)
 		state->other = top;
 }
 
+/* Whether a word of the stack is the address of what the stack keeps. 1: there are enough. */
+static __always_inline long walk_look_for_kept(struct walk *walk, uint32_t i)
+{
+	const struct walk_kept *kept = &walk->program->kept;
+	struct walk_state *state = &walk->work->state;
+	uint64_t sp = walk->work->memory.part.sp, at = walk_read_pointer(sp + i * sizeof(sp)),
+		 shared, one;
+
+	if (at % 8 || at < WALK_PAGE || at >> WALK_USER_BITS || at - sp < WALK_STACK ||
+	    at == state->kept[0] || at == state->kept[1] || at == state->kept[2] ||
+	    (walk_read_pointer(at + kept->type_at) & kept->type_mask) != kept->type)
+		return 0;
+	shared = walk_read_pointer(at + kept->shared_at);
+	one = shared ? walk_read_pointer(shared + kept->one_at) : 0;
+	if (!one || walk_read_pointer(one + kept->shared_at) != shared)
+		return 0;
+	state->kept[state->n_kept++ % WALK_LISTS_MAX] = at;
+	return at == one || state->n_kept == WALK_LISTS_MAX;
+}
+
 /* Goes to a list, and to its first element. */
 static __always_inline void walk_begin_list(struct walk *walk, const struct walk_list *list,
 					    uint32_t number)
@@ -273,7 +299,10 @@ static __always_inline void walk_begin_list(struct walk *walk, const struct walk
 	state->end = WIRE_walk_end_NO_ROOT;
 	state->used += sizeof(struct walk_list_head);
 	state->instruction = state->other = state->is_again = 0;
-	state->address = walk_find_root(&list->roots[0], registers->thread, registers->frame);
+	state->address = walk_find_root(&list->roots[0], registers->thread,
+					list->roots[0].base == WALK_BASE_KEPT
+						? state->kept[number % WALK_LISTS_MAX]
+						: registers->frame);
 	state->head = state->address;
 	if (state->address)
 		return;
@@ -331,6 +360,8 @@ static __always_inline void walk_run(struct walk *walk, const struct walk_callba
 		walk_run_frames(walk, callbacks);
 		return;
 	}
+	if (walk->program->kept.words)
+		bpf_loop(walk->program->kept.words, callbacks->kept, walk, 0);
 	for (uint32_t i = 0; i < WALK_LISTS_MAX; i++) {
 		barrier_var(i); /* Linux 6.1 refuses loops that end without a jump */
 		if (walk->program->lists[i % WALK_LISTS_MAX].window && !state->is_lost)

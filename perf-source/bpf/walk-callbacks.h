@@ -38,6 +38,11 @@ static long walk_element(uint32_t i, void *walk)
 	return walk_read_element(walk, &maps);
 }
 
+static long walk_kept(uint32_t i, void *walk)
+{
+	return walk_look_for_kept(walk, i);
+}
+
 static long walk_frame(uint32_t i, void *walk)
 {
 	return walk_read_frame(walk);
@@ -67,6 +72,7 @@ static long walk_made(uint32_t i, void *walk)
 static const struct walk_callbacks walk_callbacks = {
 	.element = walk_element,
 	.code = walk_code,
+	.kept = walk_kept,
 	.frame = walk_frame,
 	.made = walk_made,
 	.piece = walk_piece,

@@ -16,7 +16,7 @@ enum {
 	WALK_PROGRAMS_MAX = 4096, /* processes at one time */
 	WALK_ROOTS_MAX = 3,
 	WALK_LOADS_MAX = 4,
-	WALK_LISTS_MAX = 2,
+	WALK_LISTS_MAX = 4,
 	WALK_MARKS_MAX = 2,
 	WALK_WORD_LOADS_MAX = 2,
 	WALK_WORD_SIZE = 8,
@@ -33,6 +33,7 @@ enum {
 	WALK_MORE_MAX = 24,   /* or that many more bytes of it are there */
 	WALK_MEMBERS_MAX = 64,
 	WALK_STEPS_MAX = 1024,
+	WALK_KEPT_WORDS_MAX = 512,
 	WALK_HEAPS_MAX = 3,
 	WALK_PATTERNS_MAX = 32,
 	WALK_RANGES = 3,
@@ -51,6 +52,7 @@ enum walk_base {
 	 */
 	WALK_BASE_MODULE,
 	WALK_BASE_FRAME, /* the frame pointer, where user space was interrupted */
+	WALK_BASE_KEPT,	 /* what the stack keeps (struct walk_kept), and `start` bytes further */
 	WALK_BASES_MAX,
 };
 
@@ -83,6 +85,19 @@ struct walk_list {
 	 * last element, in 4 bytes, -1: it is empty. 0 and 0: it is no such list.
 	 */
 	uint8_t array, array_last;
+	uint8_t is_like_first; /* of others: elements have what those of the first have */
+	uint8_t reserved[7];
+};
+
+/*
+ * Objects whose addresses a thread keeps on its stack, within so many words from the stack pointer
+ * on. Of each list the root is one of them, the nearest first. They have a type, and an address of
+ * something that all of them share. That has the address of one of them, which is the last.
+ */
+struct walk_kept {
+	uint64_t type_mask, type;
+	uint16_t words; /* 0: there are none */
+	uint16_t type_at, shared_at, one_at;
 };
 
 /* A word to which each element of the first list leads; it is put behind its window. */
@@ -258,10 +273,11 @@ struct walk_frames {
 
 struct walk_program {
 	struct walk_list lists[WALK_LISTS_MAX];
+	struct walk_kept kept;
 	struct walk_word word;
 	struct walk_object object;
 	/* Another one of each element, whose identity is put behind the window and the word. Those
-	 * of the second list have only this one. */
+	 * of other lists have only this one. */
 	struct walk_object beside;
 	struct walk_code code;
 	struct walk_frames frames;

@@ -21,6 +21,7 @@ enum {
 	JMP_INDIRECT = 0xff,
 	MODRM_CODE = 0x38,
 	JMP_NEAR = 0x20,
+	JMP_REGISTER = 0xe0,
 	MODRM_FORM = 0xc0,
 	FORM_FAR = 0x80, /* a distance of four bytes, as to a table of functions */
 	MODRM_BASE = 0x07,
@@ -194,6 +195,41 @@ bool interpreter_loop_find_threaded(const struct loaded_image *image, struct int
 		ret->parts[0].to = from + size;
 	}
 	if (!ret->parts[0].to)
+		return false;
+	look_at_jumps(image, &cfi, ret);
+	return true;
+}
+
+/* `jmp *%rax`, and other registers. */
+static bool has_register_jump(const uint8_t *code, size_t size)
+{
+	for (size_t i = 0; i + 1 < size; i++)
+		if (code[i] == JMP_INDIRECT && (code[i + 1] & ~MODRM_BASE) == JMP_REGISTER)
+			return true;
+	return false;
+}
+
+bool interpreter_loop_find_large(const struct loaded_image *image, struct interpreter_loop *ret)
+{
+	_cleanup_(cfi_deinit) struct cfi cfi = { 0 };
+	size_t n = 0;
+
+	*ret = (struct interpreter_loop){ 0 };
+	if (!read_cfi(image, &cfi))
+		return false;
+	for (size_t i = 0; i < cfi.n; i++) {
+		uint64_t from = cfi.list[i].start, size = cfi.list[i].end - from;
+		_cleanup_free_ uint8_t *code =
+			size >= THREADED_LOOP_MIN && size <= LOOP_MAX ? malloc(size) : NULL;
+
+		if (!code || !loaded_image_read(image, from, code, size) ||
+		    !has_register_jump(code, size))
+			continue;
+		n++;
+		ret->parts[0].from = from;
+		ret->parts[0].to = from + size;
+	}
+	if (n != 1)
 		return false;
 	look_at_jumps(image, &cfi, ret);
 	return true;

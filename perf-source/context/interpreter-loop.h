@@ -30,6 +30,12 @@ bool interpreter_loop_find_at(const struct loaded_image *image, uint64_t begin,
  */
 bool interpreter_loop_find_threaded(const struct loaded_image *image, struct interpreter_loop *ret);
 
+/*
+ * The same, if it jumps to where a table leads: the only function of its size with such a jump.
+ * False: there is none, or there are several.
+ */
+bool interpreter_loop_find_large(const struct loaded_image *image, struct interpreter_loop *ret);
+
 /* Appends where the loop is, as loaded, to the text of a runtime's layout, of up to `size` bytes.
  */
 void interpreter_loop_describe(const struct interpreter_loop *loop, uint64_t bias, char *text,

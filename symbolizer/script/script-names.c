@@ -6,6 +6,7 @@
 #include "common/stream/script-place.h"
 #include "symbolizer/script/cpython-code.h"
 #include "symbolizer/script/hotspot-method.h"
+#include "symbolizer/script/lua-proto.h"
 #include "symbolizer/script/perl-sub.h"
 #include "symbolizer/script/php-function.h"
 #include "symbolizer/script/ruby-code.h"
@@ -172,6 +173,21 @@ static struct script_code *make_hotspot(const struct runtime_fields *fields,
 	return make_code(&method.text, &method.lines);
 }
 
+static struct script_code *make_lua(const struct runtime_fields *fields,
+				    const struct wire_memory *record, bool *ret_is_damaged)
+{
+	struct script_code *made = NULL;
+	struct script_code_text text;
+	struct script_lines lines;
+	int r = lua_proto_decode(&fields->lua, record, &text, &lines);
+
+	*ret_is_damaged = r > 0;
+	if (r == 0)
+		made = make_code(&text, &lines);
+	free((void *)lines.bytes);
+	return made;
+}
+
 /* The places of Perl are lines. */
 static struct script_code *make_perl(const struct runtime_fields *fields,
 				     const struct wire_memory *record, bool *ret_is_damaged)
@@ -190,6 +206,7 @@ static struct script_code *(*const makers[SCRIPT_LANGUAGES_MAX])(
 	bool *ret_is_damaged) = {
 	[SCRIPT_CPYTHON] = make_cpython, [SCRIPT_PHP] = make_php,	  [SCRIPT_V8] = make_v8,
 	[SCRIPT_RUBY] = make_ruby,	 [SCRIPT_HOTSPOT] = make_hotspot, [SCRIPT_PERL] = make_perl,
+	[SCRIPT_LUA] = make_lua,
 };
 
 /* Takes over the code. */
@@ -271,6 +288,7 @@ static uint32_t (*const line_finders[SCRIPT_LANGUAGES_MAX])(const struct script_
 	[SCRIPT_RUBY] = ruby_lines_find,
 	[SCRIPT_HOTSPOT] = hotspot_lines_find,
 	[SCRIPT_PERL] = find_as_place,
+	[SCRIPT_LUA] = lua_lines_find,
 };
 
 void script_names_find(const struct script_names *names, struct wire_symbol *symbol)

@@ -27,18 +27,20 @@ FIELDS = {
     "perl": ("stack.array", "stack.previous", "stack.last", "stack.type", "context.size", "context.cop", "context.return",
              "context.sub", "context.position", "interpreter.cop", "sub.size", "sub.body", "sub.name", "sub.flags", "sub.count",
              "cop.size", "cop.line", "catch.from", "catch.to", "main.from", "main.to"),
+    "lua": ("call.proto", "call.next", "call.pc", "call.status", "proto.size", "proto.code", "proto.count", "proto.line", "text",
+            "text.short", "text.long"),
     "hotspot": (*(f"frames.from{i}" for i in range(16)), *(f"frames.to{i}" for i in range(16)), "method.type",
                 "method.archived", "method.size", "method.const", "const.size", "const.code", "const.flags", "text",
                 "text.length", "code.method",
                 *(f"{site}.{part}" for site in ("begin", "rare", "pcs", "pcs-end", "scopes", "scopes-end", "metadata", "metadata-end")
                   for part in ("pointer", "further", "offset", "size")), "dense", "excluded"),
 }
-NUMBERS = {"cpython": 0, "php": 1, "ruby": 3, "hotspot": 4, "perl": 5}  # enum script_language
+NUMBERS = {"cpython": 0, "php": 1, "ruby": 3, "hotspot": 4, "perl": 5, "lua": 6}  # enum script_language
 CORPORA = {"cpython": "cpython-code", "php": "php-function", "ruby": "ruby-code", "hotspot": "hotspot-method",
-           "perl": "perl-sub"}
-WITH_BYTES = {"hotspot", "perl"}  # of objects, in seeds of walks
+           "perl": "perl-sub", "lua": "lua-proto"}
+WITH_BYTES = {"hotspot", "perl", "lua"}  # of objects, in seeds of walks
 ADDRESSES = re.compile(r"(code|method)\.type|method\.archived|(resume|frames|catch|main)\.(from|to)\d*")  # of no use to the targets
-METHOD_MIN = 1500  # bytes of a record of a method of Java, and few others
+CODE_MIN = {"hotspot": 1500, "perl": 1500}  # bytes of a record of a method, or a sub, and of few others
 OBJECTS_MAX, OBJECTS_WITH_BYTES_MAX, BYTES_MAX, SEEDS = 255, 16, 6000, 3
 
 
@@ -86,7 +88,7 @@ def main(path):
         (HERE / "scripts" / f"{path.stem}-{i}").write_bytes(
             bytes([NUMBERS[language]]) + fields + bytes([len(known)]) +
             b"".join(map(lambda each: seed_of(language, *each), known)) + walk)
-    codes = [code for code in codes if language not in WITH_BYTES or len(code) > METHOD_MIN]
+    codes = [code for code in codes if len(code) > CODE_MIN.get(language, 0)]
     for i, code in enumerate(sorted(codes, key=len)[:SEEDS]):
         (HERE / CORPORA[language] / f"{path.stem}-{i}").write_bytes(fields + code)
 

@@ -20,6 +20,7 @@ enum {
 	DTV_ENTRY = 16,
 	SCALE = 64, /* of sizes */
 	TEXT_HASHED = 24,
+	STACK_MAX = 8 << 20,
 };
 
 void walk_reader_deinit(struct walk_reader *reader)
@@ -108,12 +109,50 @@ static uint64_t find_in_module(const struct walk_reader *reader, uint64_t index,
 	       read_pointer(reader, index + sizeof(index));
 }
 
-/* The address of the first element; 0: there is none. */
+/* Whether a word of the stack is the address of what the stack keeps. */
+static bool is_kept(const struct walk_reader *reader, uint64_t at, uint64_t *ret_one)
+{
+	const struct walk_kept *kept = &reader->runtime.walk.kept;
+	uint64_t shared;
+
+	if (at % 8 || !at ||
+	    (read_pointer(reader, at + kept->type_at) & kept->type_mask) != kept->type)
+		return false;
+	shared = read_pointer(reader, at + kept->shared_at);
+	*ret_one = shared ? read_pointer(reader, shared + kept->one_at) : 0;
+	return *ret_one && read_pointer(reader, *ret_one + kept->shared_at) == shared;
+}
+
+/* Finds what the stack keeps, as the program in the kernel does. */
+static void find_kept(struct walk_reader *reader, uint64_t sp)
+{
+	size_t n = 0;
+	uint64_t one = 0;
+
+	memset(reader->kept, 0, sizeof(reader->kept));
+	for (size_t i = 0; i < reader->runtime.walk.kept.words && n < WALK_LISTS_MAX; i++) {
+		uint64_t at = read_pointer(reader, sp + i * sizeof(at));
+		bool is_new = at - sp >= STACK_MAX;
+
+		for (size_t k = 0; k < n; k++)
+			is_new &= at != reader->kept[k];
+		if (!is_new || !is_kept(reader, at, &one))
+			continue;
+		reader->kept[n++] = at;
+		if (at == one)
+			break;
+	}
+}
+
+/* The address of the first element of a list; 0: there is none. */
 static uint64_t find_root(const struct walk_reader *reader, const struct walk_root *root,
-			  uint64_t thread)
+			  uint64_t thread, uint16_t number)
 {
 	uint64_t at = root->base == WALK_BASE_ADDRESS ? root->start : 0;
 	uint32_t key, flag = 1;
+
+	if (root->base == WALK_BASE_KEPT && reader->kept[number])
+		at = reader->kept[number] + root->start;
 
 	if (root->base == WALK_BASE_THREAD)
 		at = thread + root->start;
@@ -192,6 +231,16 @@ static uint64_t hash_text(uint64_t identity, const struct walk_text *text, const
 	return identity;
 }
 
+static bool has_type(const struct walk_object *object, const char *bytes)
+{
+	uint64_t word;
+
+	memcpy(&word, bytes + object->type_at, sizeof(word));
+	if (object->type_mask)
+		word &= object->type_mask;
+	return !object->type || word == object->type || word == object->other_type;
+}
+
 /* Reads an object with its texts; returns its size. Its identity is a hash of all but counts. */
 static size_t read_object(const struct walk_reader *reader, const struct walk_object *object,
 			  uint64_t address, char *bytes, uint64_t *ret_identity)
@@ -199,7 +248,8 @@ static size_t read_object(const struct walk_reader *reader, const struct walk_ob
 	size_t used = object->size, offsets[WALK_TEXTS_MAX + 1] = { 0 };
 
 	*ret_identity = 0;
-	if (!address || !read_memory(reader, address, bytes, object->size))
+	if (!address || !read_memory(reader, address, bytes, object->size) ||
+	    !has_type(object, bytes))
 		return 0;
 	*ret_identity = 1;
 	for (size_t i = 0; i < object->size / 8; i++)
@@ -329,7 +379,7 @@ static int put_objects(struct walk_reader *reader, struct stage *stage, uint16_t
 	uint64_t beside = 0;
 	int r = 0;
 
-	if (number == 0)
+	if (number == 0 || walk->lists[number].is_like_first)
 		r = put_object(reader, stage, sample, &walk->object,
 			       take_object(reader, &walk->object, window), &element->identity);
 	if (r < 0 || !walk->beside.size)
@@ -352,14 +402,15 @@ static int read_list(struct walk_reader *reader, struct stage *stage, uint16_t n
 	const struct walk_list *list = &reader->runtime.walk.lists[number];
 	const struct walk_word *word = &reader->runtime.walk.word;
 	struct walk_list_head *head = (void *)(reader->bytes + reader->size);
-	size_t word_size = number == 0 && word->n_loads ? WALK_WORD_SIZE : 0,
+	bool is_full = number == 0 || list->is_like_first;
+	size_t word_size = is_full && word->n_loads ? WALK_WORD_SIZE : 0,
 	       size = list->window + word_size +
 		      (number == 0 && reader->runtime.walk.beside.size ? WALK_BESIDE_SIZE : 0);
 	uint64_t at = 0;
 	int r = 0;
 
 	for (size_t i = 0; i < WALK_ROOTS_MAX && !at; i++)
-		at = find_root(reader, &list->roots[i], thread);
+		at = find_root(reader, &list->roots[i], thread, number);
 	reader->head = at;
 	*head = (struct walk_list_head){ number, size, 0, at ? 0 : WIRE_walk_end_NO_ROOT };
 	reader->size += sizeof(*head);
@@ -388,11 +439,12 @@ static int read_list(struct walk_reader *reader, struct stage *stage, uint16_t n
 }
 
 int walk_reader_read(struct walk_reader *reader, struct stage *stage, uint64_t thread_pointer,
-		     struct wire_sample *sample)
+		     uint64_t sp, struct wire_sample *sample)
 {
 	int r = wire_writer_flush(&stage->writer); /* it may still borrow the last walk */
 
 	reader->size = 0;
+	find_kept(reader, sp);
 	for (uint16_t i = 0; i < WALK_LISTS_MAX && r == 0; i++)
 		if (reader->runtime.walk.lists[i].window)
 			r = read_list(reader, stage, i, thread_pointer, sample);

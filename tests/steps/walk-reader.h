@@ -16,6 +16,7 @@ struct walk_reader {
 	struct runtime runtime;
 	struct pair_map seen; /* (address, identity): emitted */
 	uint64_t n_numbers;
+	uint64_t kept[WALK_LISTS_MAX];
 	uint64_t head, array, head_next; /* of a list of heads with arrays: what is next */
 	char bytes[WIRE_WALK_MAX + WALK_WINDOW_MAX]; /* of the last walk, until the next one */
 	size_t size;
@@ -29,4 +30,4 @@ int walk_reader_begin(struct walk_reader *reader, struct processes *processes, p
 
 /* Reads what a thread executes: emits new objects, and sets sample->walk. 0 or -errno. */
 int walk_reader_read(struct walk_reader *reader, struct stage *stage, uint64_t thread_pointer,
-		     struct wire_sample *sample);
+		     uint64_t sp, struct wire_sample *sample);

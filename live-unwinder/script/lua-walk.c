@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdbool.h>
+
+#include "common/stream/memory-pieces.h"
+#include "common/stream/script-place.h"
+#include "live-unwinder/script/lua-walk.h"
+#include "live-unwinder/script/walk-view.h"
+
+enum {
+	/* lstate.h: what a call is. */
+	OF_C = 1 << 1,
+	FRESH = 1 << 2,
+	INSTRUCTION_BITS = 2,
+	TRAIT_BITS = 19,
+};
+
+struct lua_walk {
+	const struct lua_fields *fields;
+	const struct code_table *codes;
+	uint64_t process;
+	struct script_stack *stack;
+	struct script_segment segment; /* the current one */
+	bool has_call;		       /* of any kind */
+};
+
+/* Where code begins, in instructions, as far as a trait holds it. */
+static uint64_t begin_of(uint64_t address)
+{
+	return address >> INSTRUCTION_BITS & ((1ULL << TRAIT_BITS) - 1);
+}
+
+uint64_t lua_code_begin(const struct lua_fields *fields, const struct wire_memory *record)
+{
+	uint64_t address;
+	uint32_t n;
+
+	if (!memory_field(&record->bytes, fields->proto_code, &address, sizeof(address)) ||
+	    !memory_field(&record->bytes, fields->proto_count, &n, sizeof(n)) || !n ||
+	    n >= 1U << TRAIT_BITS)
+		return 0;
+	return begin_of(address) + 1;
+}
+
+static bool fits(const struct lua_walk *walk, const struct walk_list_view *calls)
+{
+	const struct lua_fields *fields = walk->fields;
+
+	return walk_view_has(calls, fields->call_proto, sizeof(uint64_t)) &&
+	       walk_view_has(calls, fields->call_next, sizeof(uint64_t)) &&
+	       walk_view_has(calls, fields->call_pc, sizeof(uint64_t)) &&
+	       walk_view_has(calls, fields->call_status, sizeof(uint64_t));
+}
+
+static void end_segment(struct lua_walk *walk)
+{
+	walk->stack->segments[walk->stack->n_segments++] = walk->segment;
+	walk->segment = (struct script_segment){ 0 };
+}
+
+/*
+ * The activation holds the innermost call of its segment; as that begins, the one that has called
+ * it; as one has ended, that one, which is still behind it in the list.
+ */
+static void note_call(struct lua_walk *walk, uint64_t address, uint64_t next)
+{
+	struct script_segment *segment = &walk->segment;
+
+	if (segment->n == 0) {
+		segment->anchor = address;
+		segment->others[1] = next;
+	} else if (segment->n == 1) {
+		segment->others[0] = address;
+	}
+	segment->n++;
+}
+
+/* Only calls tell where the caller is. */
+static uint64_t distance_of(const struct lua_walk *walk, const char *window, uint64_t begin)
+{
+	uint64_t pc = walk_view_word(window, walk->fields->call_pc);
+
+	if (!walk->has_call || !pc)
+		return SCRIPT_INSTRUCTION_UNKNOWN;
+	return (begin_of(pc) - begin) & ((1ULL << TRAIT_BITS) - 1);
+}
+
+static enum script_outcome take_call(struct lua_walk *walk, const struct walk_element *element,
+				     const char *window)
+{
+	uint16_t status = walk_view_word(window, walk->fields->call_status);
+	struct script_code_view code = { 0 };
+
+	if (status & OF_C) { /* they are C functions of the stack; what C calls is fresh */
+		walk->has_call = true;
+		return walk->segment.n ? SCRIPT_TORN : SCRIPT_WHOLE;
+	}
+	switch (code_table_find(walk->codes, walk->process,
+				walk_view_word(window, walk->fields->call_proto), element->identity,
+				&code)) {
+	case CODE_IS_KNOWN:
+		break;
+	case CODE_IS_UNKNOWN:
+		return element->identity ? SCRIPT_UNKNOWN : SCRIPT_TORN;
+	default:
+		return SCRIPT_TORN;
+	}
+	walk->stack->places[walk->stack->n++] =
+		script_place(code.number, distance_of(walk, window, code.trait - 1));
+	note_call(walk, element->address, walk_view_word(window, walk->fields->call_next));
+	walk->has_call = true;
+	if (status & FRESH)
+		end_segment(walk);
+	return SCRIPT_WHOLE;
+}
+
+/* The outermost call of a coroutine is one of C. */
+static enum script_outcome take_calls(struct lua_walk *walk, const struct walk_list_view *calls)
+{
+	if (walk->stack->n + calls->n > SCRIPT_FRAMES_MAX)
+		return SCRIPT_DAMAGED;
+	/* Which activation is whose is known from the outermost one on. */
+	if (calls->end == WIRE_walk_end_LIMIT)
+		return SCRIPT_LIMIT;
+	for (size_t i = 0; i < calls->n; i++) {
+		struct walk_element element;
+		const char *window = walk_view_element(calls, i, &element);
+		enum script_outcome outcome = take_call(walk, &element, window);
+
+		if (outcome != SCRIPT_WHOLE)
+			return outcome;
+	}
+	return walk->segment.n ? SCRIPT_TORN : SCRIPT_WHOLE;
+}
+
+/* Of another coroutine that the stack keeps: it has resumed this one. */
+static bool take_resumer(struct lua_walk *walk, const struct walk_list_view *calls)
+{
+	struct script_stack *stack = walk->stack;
+	size_t n = stack->n, n_segments = stack->n_segments;
+
+	if (calls->n && calls->end == WIRE_walk_end_END && fits(walk, calls) &&
+	    take_calls(walk, calls) == SCRIPT_WHOLE)
+		return true;
+	stack->n = n;
+	stack->n_segments = n_segments;
+	return false;
+}
+
+static enum script_outcome read_walk(struct lua_walk *walk, const struct wire_sample *sample)
+{
+	struct walk_list_view lists[WALK_VIEW_LISTS] = { 0 };
+	enum script_outcome outcome = walk_view_read_whole(sample, lists);
+	size_t n;
+
+	if (outcome != SCRIPT_WHOLE)
+		return outcome;
+	if (!fits(walk, &lists[0]))
+		return SCRIPT_DAMAGED;
+	outcome = take_calls(walk, &lists[0]);
+	if (outcome != SCRIPT_WHOLE)
+		return outcome;
+	n = walk->stack->n_segments;
+	for (size_t i = 1; i < WALK_VIEW_LISTS; i++)
+		if (!take_resumer(walk, &lists[i]))
+			break;
+	/* As a coroutine begins or ends, or is asked, what executes is the one around it. */
+	if (walk->stack->n_segments > n)
+		walk->stack->n_unsure = n;
+	if (!walk->stack->n_segments)
+		return SCRIPT_NO_FRAMES;
+	return SCRIPT_WHOLE;
+}
+
+enum script_outcome lua_walk_read(const struct lua_fields *fields, const struct code_table *codes,
+				  const struct wire_sample *sample, struct script_stack *ret)
+{
+	struct lua_walk walk = {
+		.fields = fields,
+		.codes = codes,
+		.process = sample->process,
+		.stack = ret,
+	};
+
+	script_stack_begin(ret, SCRIPT_ANCHOR_HELD);
+	return script_stack_end(ret, read_walk(&walk, sample));
+}

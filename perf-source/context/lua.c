@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Where Lua 5.4 has the calls of its threads (coroutines): a list (CallInfo) from each lua_State
+ * on. No variable leads to the one that is executed, but it is an argument of nearly every
+ * function, so the stack keeps it. The loop (luaV_execute) is not exported.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "perf-source/context/interpreter-loop.h"
+#include "perf-source/context/runtime.h"
+
+enum {
+	LUA_5 = 5,
+	MINOR = 4,
+	CALLS_MAX = 256, /* of each thread */
+	IDENT_READ = 64,
+	WORD = 8,
+	/* lua_State (lstate.h); all objects have their type in a byte. */
+	TYPE_WORD = 8,
+	TYPE_BITS = 0xff,
+	TYPE_OF_THREAD = 8,
+	THREAD_GLOBAL = 24,
+	THREAD_CALL = 32,
+	KEPT_WORDS = 512,
+	/* CallInfo. */
+	CALL_WINDOW = 64,
+	CALL_FUNCTION = 0,
+	CALL_PREVIOUS = 16,
+	CALL_NEXT = 24,
+	CALL_PC = 32,
+	CALL_STATUS = 62,
+	STATUS_WORD = 60, /* in the upper half of 4 bytes */
+	OF_C = 1 << 1,
+	/* LClosure, and Proto (lobject.h). */
+	CLOSURE_PROTO = 24,
+	PROTO_SIZE = 128,
+	TYPE_OF_PROTO = 10,
+	PROTO_N_CODE = 24,
+	PROTO_N_LINES = 28,
+	PROTO_N_MARKS = 40,
+	PROTO_LINE = 44,
+	PROTO_CODE = 64,
+	PROTO_LINES = 88,
+	PROTO_MARKS = 96,
+	PROTO_SOURCE = 112,
+	/* TString: its head, and how long one is. */
+	STRING_TEXT = 24,
+	STRING_SHORT = 11,
+	STRING_LONG = 16,
+	SOURCE_READ = STRING_TEXT + 256,
+	LINES_READ = 2048,
+	MARK = 8, /* AbsLineInfo */
+	MARKS_READ = 512,
+	PARTS = 64, /* in which sizes are counted */
+	CODE_READ = 64,
+};
+
+/* "$LuaVersion: Lua 5.4.4  Copyright …" */
+static bool is_known(const struct loaded_image *image, const GElf_Sym *ident,
+		     char ret[RUNTIME_VERSION_SIZE])
+{
+	char text[IDENT_READ + 1] = "";
+	unsigned int major, minor, patch;
+
+	if (!loaded_image_read(image, ident->st_value, text, IDENT_READ) ||
+	    sscanf(text, "$LuaVersion: Lua %3u.%3u.%3u", &major, &minor, &patch) != 3)
+		return false;
+	snprintf(ret, RUNTIME_VERSION_SIZE, "%u.%u.%u", major, minor, patch);
+	return major == LUA_5 && minor == MINOR;
+}
+
+/*
+ * Where what all threads share has the first of them: lua_pushthread() compares its argument with
+ * that, by `cmp %rdi,N(%rax)`. It also shows where a thread has what they share.
+ */
+static bool find_first_thread(const struct loaded_image *image, uint16_t *ret)
+{
+	static const uint8_t compares[] = { 0x48, 0x39, 0xb8 },
+			     loads[] = { 0x48, 0x8b, 0x47, THREAD_GLOBAL };
+	uint8_t code[CODE_READ];
+	const uint8_t *at;
+	GElf_Sym function;
+	uint32_t offset;
+
+	if (!loaded_image_find_symbol(image, "lua_pushthread", &function) ||
+	    !loaded_image_read(image, function.st_value, code, sizeof(code)) ||
+	    !memmem(code, sizeof(code), loads, sizeof(loads)))
+		return false;
+	at = memmem(code, sizeof(code) - sizeof(offset), compares, sizeof(compares));
+	if (!at)
+		return false;
+	memcpy(&offset, at + sizeof(compares), sizeof(offset));
+	*ret = offset;
+	return offset % WORD == 0 && offset <= UINT16_MAX;
+}
+
+static uint32_t word(int offset)
+{
+	return 1U << (offset / WORD);
+}
+
+static struct walk_object proto(void)
+{
+	return (struct walk_object){
+		.pointer_mask = UINT64_MAX,
+		.words = word(PROTO_N_CODE) | word(PROTO_LINE) | word(PROTO_CODE) |
+			 word(PROTO_LINES) | word(PROTO_SOURCE),
+		.pointer = CALL_WINDOW, /* the word behind */
+		.size = PROTO_SIZE,
+		.type_at = TYPE_WORD,
+		.type_mask = TYPE_BITS,
+		.type = TYPE_OF_PROTO,
+		.kind_at = STATUS_WORD,
+		.kind_mask = OF_C << 16,
+		.texts = { { .pointer = PROTO_SOURCE,
+			     .size = SOURCE_READ,
+			     .words = word(STRING_SHORT) | word(STRING_LONG) | word(STRING_TEXT) },
+			   { .pointer = PROTO_LINES,
+			     .size = LINES_READ,
+			     .sized_by = PROTO_N_LINES,
+			     .size_scale = PARTS },
+			   { .pointer = PROTO_MARKS,
+			     .size = MARKS_READ,
+			     .sized_by = PROTO_N_MARKS,
+			     .size_scale = MARK * PARTS } },
+	};
+}
+
+static struct walk_program make_walk(uint16_t first_thread)
+{
+	const struct walk_list calls = {
+		.window = CALL_WINDOW,
+		.next = CALL_PREVIOUS,
+		.limit = CALLS_MAX,
+		.is_like_first = true,
+		.roots = { { .base = WALK_BASE_KEPT,
+			     .start = THREAD_CALL,
+			     .n_loads = 1,
+			     .self = -1 } },
+	};
+
+	return (struct walk_program){
+		.lists = { calls, calls, calls, calls },
+		.kept = { .words = KEPT_WORDS,
+			  .type_at = TYPE_WORD,
+			  .type_mask = TYPE_BITS,
+			  .type = TYPE_OF_THREAD,
+			  .shared_at = THREAD_GLOBAL,
+			  .one_at = first_thread },
+		.word = { .pointer = CALL_FUNCTION,
+			  .pointer_mask = UINT64_MAX,
+			  .n_loads = 2,
+			  .loads = { 0, CLOSURE_PROTO } },
+		.object = proto(),
+	};
+}
+
+static void describe(struct runtime *ret)
+{
+	snprintf(ret->layout, sizeof(ret->layout),
+		 "call.proto=%d call.next=%d call.pc=%d call.status=%d proto.size=%d proto.code=%d "
+		 "proto.count=%d proto.line=%d text=%d text.short=%d text.long=%d",
+		 CALL_WINDOW, CALL_NEXT, CALL_PC, CALL_STATUS, PROTO_SIZE, PROTO_CODE, PROTO_N_CODE,
+		 PROTO_LINE, STRING_TEXT, STRING_SHORT, STRING_LONG);
+}
+
+enum runtime_state lua_find(const struct loaded_image *image, struct runtime *ret)
+{
+	struct interpreter_loop loop;
+	uint16_t first_thread;
+	GElf_Sym maker, ident;
+
+	if (!loaded_image_find_symbol(image, "lua_newstate", &maker) ||
+	    !loaded_image_find_symbol(image, "lua_ident", &ident))
+		return RUNTIME_NONE;
+	if (!is_known(image, &ident, ret->version))
+		return RUNTIME_OTHER_VERSION;
+	if (!find_first_thread(image, &first_thread) || !interpreter_loop_find_large(image, &loop))
+		return RUNTIME_OTHER_BUILD;
+	ret->walk = make_walk(first_thread);
+	describe(ret);
+	interpreter_loop_describe(&loop, image->bias, ret->layout, sizeof(ret->layout));
+	return RUNTIME_KNOWN;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Functions of Lua 5.4, as memory records have them. All of it is the target's. */
+#pragma once
+
+#include "common/stream/runtime-table.h"
+#include "symbolizer/script/script-code.h"
+
+/*
+ * Functions of Lua have no name: as Lua's own messages do, it is "function <FILE:LINE>", or "main
+ * chunk". `lines.bytes` is to be freed. 0, -ENOMEM, or 1: the record is none of a function.
+ */
+int lua_proto_decode(const struct lua_fields *fields, const struct wire_memory *record,
+		     struct script_code_text *ret, struct script_lines *ret_lines);
+
+/* The line of an instruction, from 1 on; 0: the function has not begun. */
+uint32_t lua_lines_find(const struct script_lines *lines, uint64_t place);

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Stacks have the functions of Lua's programs between those of C."""
+import sys
+
+import lua
+import pipeline
+from interpreters import LINK, ScriptTest, is_true
+
+SOURCE = lua.CHAINS.read_text().splitlines()
+WAYS = range(next(i for i, line in enumerate(SOURCE, 1) if line.startswith("ways = {")) + 1, 53)
+
+
+def is_made(name):
+    return name == "f0" or LINK.match(name)
+
+
+class Lua(ScriptTest):
+    plain = staticmethod(lua.plain)
+
+    def setUp(self):
+        super().setUp()
+        if not lua.interpreters():
+            self.skipTest("no Lua could be fetched")
+
+    def record(self, interpreter, *arguments, **options):
+        self.record_program(*interpreter, lua.CHAINS, *arguments, **options)
+
+    def check_lines(self, frames):
+        """Those of callers, in the file that they are in. Of what executes itself nobody knows how far it is."""
+        self.assertTrue(frames[0].name != "spin" or not frames[0].line, frames)
+        for inner, frame in zip(frames, frames[1:]):
+            if is_made(frame.name):
+                self.assertEqual(frame.file, "chains.made")
+                first = lua.LINES * int(frame.name[1:].partition("_")[0])
+                self.assertIn(frame.line - first, {2} if inner.name == "spin" else {3, 4}, frames)
+            elif is_made(inner.name) and not frame.name.endswith(":66>"):
+                self.assertEqual(frame.file, str(lua.CHAINS))
+                self.assertIn("callee", SOURCE[frame.line - 1], frames)
+
+    def check(self):
+        chains, outcomes = self.chains()
+        self.assertGreater(len(chains), 500)
+        self.assertGreater(outcomes["whole"], 0.97 * (sum(outcomes.values()) - outcomes.get("no-frames", 0)), outcomes)
+        for frames in chains:
+            self.assertTrue(is_true([frame.name for frame in frames]), frames)
+            self.assertTrue(frames[-1].name.startswith("main chunk"), frames)
+            self.check_lines(frames)
+        called = {int(frame.name.rpartition(":")[2][:-1]) for frames in chains for frame in frames if frame.name.endswith(">")
+                  and frame.name.startswith("function")}
+        self.assertGreater(len(called & set(WAYS)), 14)
+
+    def test_chains_are_true_and_whole(self):
+        for interpreter in lua.interpreters():
+            with self.subTest(interpreter):
+                self.record(interpreter, 2)
+                self.check()
+
+    def test_coroutines_have_them(self):
+        for interpreter in lua.interpreters():
+            with self.subTest(interpreter):
+                self.record(interpreter, 2, "coroutine")
+                self.check()
+
+
+if __name__ == "__main__":
+    sys.exit(pipeline.main())
