@@ -60,7 +60,7 @@ class Ruby(RubyTest):
     def test_compiled_code_has_them(self):
         """It has no unwind information, and returns to the interpreter."""
         if not ruby.with_compiler():
-            self.skipTest("no Ruby from 3.2 on with YJIT is in PATH")
+            self.skipTest(f"a Ruby from 3.2 on with YJIT {pipeline.NOT_INSTALLED}")
         for interpreter in ruby.with_compiler():
             with self.subTest(interpreter):
                 self.record(interpreter, 2)

@@ -44,7 +44,7 @@ class RubySteps(pipeline.RecordingTest):
 
     def test_every_instruction_of_compiled_code(self):
         if not ruby.with_compiler():
-            self.skipTest("no Ruby from 3.2 on with YJIT is in PATH")
+            self.skipTest(f"a Ruby from 3.2 on with YJIT {pipeline.NOT_INSTALLED}")
         for interpreter in ruby.with_compiler():
             for way in WAYS:
                 with self.subTest(interpreter, way=way):
