@@ -7,6 +7,7 @@ import pipeline
 from interpreters import PROGRAMS, fetch_package
 
 CHAINS = PROGRAMS / "chains.lua"
+FAKE = pipeline.BUILD / "tests" / "pipeline" / "lua-fake"
 FROM_DEBIAN = {"5.4.4": "bookworm", "5.4.7": "trixie"}
 LINES = 6  # of each function that is made: spin is called in the second one, and others in the next two
 MADE = re.compile(r"function <chains\.made:(\d+)>$")

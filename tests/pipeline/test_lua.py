@@ -62,5 +62,18 @@ class Lua(ScriptTest):
                 self.check()
 
 
+class Fake(ScriptTest):
+    def test_calls_that_an_activation_executes(self):
+        self.record_program(lua.FAKE, "0.5", "good")
+        found = list(filter(None, self.calls()[0]))
+        self.assertGreater(len(found), 100)
+        for frames in found:
+            self.assertEqual([tuple(frame) for frame in frames],
+                             [(True, "function <fake.lua:12>", "fake.lua", line) for line in (0, 12, 12)])
+
+    def test_calls_that_no_interpreter_has(self):
+        self.check_none(lua.FAKE, "cycle", "guard", "garbage", "stale", "unheld", "other")
+
+
 if __name__ == "__main__":
     sys.exit(pipeline.main())
