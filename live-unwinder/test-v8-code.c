@@ -17,15 +17,20 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* How many functions are inlined at an offset of what `record` is; -1: not known. */
-static int count_inlined(uint64_t offset)
+static int count_inlined_by(const struct v8_fields *by, uint64_t offset)
 {
 	const struct wire_blob bytes = { record.at, record.n };
 	struct v8_inlined inlined[V8_CALLS_MAX];
 	struct v8_code code;
 
-	assert_true(v8_code_read(&fields, 0, &bytes, &code));
-	return v8_code_find_inlined(&fields, &code, offset, inlined);
+	assert_true(v8_code_read(by, 0, &bytes, &code));
+	return v8_code_find_inlined(by, &code, offset, inlined);
+}
+
+/* How many functions are inlined at an offset of what `record` is; -1: not known. */
+static int count_inlined(uint64_t offset)
+{
+	return count_inlined_by(&fields, offset);
 }
 
 static void test_code_begins_where_its_object_says_or_within_it(void **state)
@@ -62,6 +67,31 @@ static void test_tables_that_do_not_say_what_is_inlined(void **state)
 	make_optimized(usual_inlinings, 2);
 	assert_int_equal(count_inlined(ONE_INLINED_AT), 1);
 	assert_int_equal(count_inlined(ONE_INLINED_AT - 1), -1); /* in front of the first entry */
+}
+
+/* As node 26 has them: a step is twice the distance, and whether it leads to a statement. */
+static void test_steps_that_have_a_bit_more(void **state)
+{
+	struct v8_fields shifted = fields;
+	int64_t last = -1;
+
+	shifted.code_steps = 1;
+	table.n = 0;
+	for (int64_t i = 0; i < 3; i++) {
+		const int64_t at[] = { 0, ONE_INLINED_AT, OWN_AGAIN_AT };
+
+		put_number((at[i] - last) << 1 | (i & 1));
+		put_number(i == 1   ? (int64_t)position_in(1)
+			   : i == 2 ? -(int64_t)position_in(1)
+				    : 0);
+		last = at[i];
+	}
+	make_optimized(usual_inlinings, 2);
+	assert_int_equal(count_inlined_by(&shifted, ONE_INLINED_AT - 1), 0);
+	assert_int_equal(count_inlined_by(&shifted, ONE_INLINED_AT), 1);
+	assert_int_equal(count_inlined_by(&shifted, OWN_AGAIN_AT - 1), 1);
+	assert_int_equal(count_inlined(ONE_INLINED_AT),
+			 0); /* by the other form it is not there yet */
 }
 
 static void test_inlinings_out_of_range(void **state)
@@ -201,6 +231,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_code_begins_where_its_object_says_or_within_it),
 		TEST(test_tables_that_do_not_say_what_is_inlined),
+		TEST(test_steps_that_have_a_bit_more),
 		TEST(test_inlinings_out_of_range),
 		TEST(test_inlinings_end),
 		TEST(test_damaged_objects_are_none),

@@ -83,6 +83,7 @@ static const struct field_name v8_names[] = {
 	{ "code.kind", offsetof(struct runtime_fields, v8.code_kind), false },
 	{ "code.data", offsetof(struct runtime_fields, v8.code_data), false },
 	{ "code.type", offsetof(struct runtime_fields, v8.code_type), false },
+	{ "code.steps", offsetof(struct runtime_fields, v8.code_steps), false },
 	{ "code.baseline", offsetof(struct runtime_fields, v8.code_baseline), false },
 	{ "data.count", offsetof(struct runtime_fields, v8.data_count), false },
 	{ "data.own", offsetof(struct runtime_fields, v8.data_own), false },

@@ -108,6 +108,7 @@ struct v8_fields {
 	int64_t code_start;  /* where it has the address of its instructions; */
 	int64_t code_within; /* or so many bytes behind its begin they are: one of both is -1 */
 	int64_t code_length, code_kind, code_data, code_type;
+	int64_t code_steps;    /* 1: steps of its table have a bit more; else a sign */
 	int64_t code_baseline; /* the kind whose `data` is bytecode; more than that: optimized */
 	/* Of the data of optimized code: how many functions are inlined, in the upper half of a
 	 * word, and its own one (-1: a piece leads to it). */

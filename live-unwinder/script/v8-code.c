@@ -101,13 +101,22 @@ static bool read_number(const uint8_t **at, const uint8_t *end, int64_t *ret)
 	return false;
 }
 
+/* The distance that a step has: negative ones are those to no statements, or a bit says so. */
+static uint64_t length_of(const struct v8_fields *fields, int64_t step)
+{
+	if (fields->code_steps > 0)
+		return (uint64_t)step >> 1;
+	return step < 0 ? ~(uint64_t)step : (uint64_t)step;
+}
+
 /*
  * The position of an offset in code: that of the last entry in front of it. Entries have the
- * distance to the one before, negative if they are no statements (source-position-table.cc).
+ * distance to the one before, and whether they are statements (source-position-table.cc).
  * False: there is none, or the table is damaged. Behind the last entry there is code for rare
  * cases, which has no entries of its own: what it is for is not known.
  */
-static bool find_position(const struct wire_blob *table, uint64_t offset, uint64_t *ret)
+static bool find_position(const struct v8_fields *fields, const struct wire_blob *table,
+			  uint64_t offset, uint64_t *ret)
 {
 	const uint8_t *at = table->data, *end = at + table->size;
 	uint64_t place = UINT64_MAX, position = 0; /* before the first byte */
@@ -118,7 +127,7 @@ static bool find_position(const struct wire_blob *table, uint64_t offset, uint64
 
 		if (!read_number(&at, end, &step) || !read_number(&at, end, &change))
 			return false;
-		place += step < 0 ? ~(uint64_t)step : (uint64_t)step;
+		place += length_of(fields, step);
 		position += (uint64_t)change;
 		if (place > offset)
 			return is_found;
@@ -163,7 +172,7 @@ int v8_code_find_inlined(const struct v8_fields *fields, const struct v8_code *c
 
 	if (!code->n_functions)
 		return 0;
-	if (!find_position(&code->positions, offset, &position))
+	if (!find_position(fields, &code->positions, offset, &position))
 		return -1;
 	for (int64_t number = inlining_of(position); number >= 0; number = inlining_of(position)) {
 		if (n == V8_CALLS_MAX || !read_inlining(fields, code, number, &position, &ret[n]))

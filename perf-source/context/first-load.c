@@ -10,10 +10,11 @@ enum {
 	FROM_RIP = 0x05,
 	FROM_RAX = 0x00,
 	TO_RAX = 0x05, /* with FROM_RIP */
-	CODE_READ = 16,
+	CODE_READ = 24,
 };
 
-static const uint8_t entry[] = { 0xf3, 0x0f, 0x1e, 0xfa }; /* endbr64 */
+/* What functions may begin with: endbr64; and push %rbp, mov %rsp,%rbp. */
+static const uint8_t entry[] = { 0xf3, 0x0f, 0x1e, 0xfa }, frame[] = { 0x55, 0x48, 0x89, 0xe5 };
 
 /* Passes a load's first bytes; NULL: it is none, or from elsewhere. */
 static const uint8_t *pass_load(const uint8_t *at, uint8_t from)
@@ -34,6 +35,7 @@ enum first_load_outcome first_load_find(const struct loaded_image *image, const 
 	if (!loaded_image_read(image, function->st_value, code, sizeof(code)))
 		return FIRST_LOAD_OTHER;
 	at += memcmp(at, entry, sizeof(entry)) ? 0 : sizeof(entry);
+	at += memcmp(at, frame, sizeof(frame)) ? 0 : sizeof(frame);
 	at = pass_load(at, FROM_RIP);
 	if (!at)
 		return FIRST_LOAD_OTHER;

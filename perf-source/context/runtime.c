@@ -32,7 +32,7 @@ static const struct interpreter interpreters[SCRIPT_LANGUAGES_MAX] = {
 			{ "node", "libnode" },
 			"JavaScript",
 			"V8",
-			"those of node 18, 20, 22 and 24" },
+			"those of node 18, 20, 22, 24 and 26" },
 };
 
 static bool begins_with(const char *text, const char *begin)

@@ -12,7 +12,8 @@
 
 extern char __executable_start;
 extern int variable, *where; /* as the GOT has it */
-extern char loads_it[], loads_after_entry[], loads_by_got[], loads_elsewhere[], does_not[];
+extern char loads_it[], loads_after_entry[], loads_in_frame[], loads_by_got[], loads_elsewhere[],
+	does_not[];
 
 int variable, *where = &variable;
 
@@ -20,6 +21,12 @@ __asm__("loads_it: mov variable(%rip),%edi\n"
 	"	ret\n"
 	"loads_after_entry: endbr64\n"
 	"	mov variable(%rip),%rax\n"
+	"	ret\n"
+	"loads_in_frame: endbr64\n"
+	"	push %rbp\n"
+	"	mov %rsp,%rbp\n"
+	"	mov variable(%rip),%rax\n"
+	"	pop %rbp\n"
 	"	ret\n"
 	"loads_by_got: mov where(%rip),%rax\n"
 	"	mov (%rax),%edi\n"
@@ -70,6 +77,7 @@ static void test_variables_are_found(void **state)
 {
 	check_found(loads_it);
 	check_found(loads_after_entry);
+	check_found(loads_in_frame);
 	check_found(loads_by_got);
 }
 

@@ -53,6 +53,7 @@ static bool loads_by_offset(struct code code, const struct variable_use *use, in
 	if (!skip(&code, by_offset, sizeof(by_offset)) || !skip_operand(&code, &operand))
 		return false;
 	*ret = operand;
+	skip(&code, &pop, 1);
 	return skip(&code, use->code, use->size);
 }
 

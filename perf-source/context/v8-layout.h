@@ -26,7 +26,11 @@ struct v8_layout {
 	/* DeoptimizationData: literals, number of the optimization, its own function, inlinings. */
 	uint16_t literals, optimization, own, inlinings;
 	uint8_t is_own_wrapped; /* `own` leads to what has the function */
-	uint8_t baseline;	/* CodeKind, of which the next two are the optimizing compilers' */
+	/* Steps of the table of positions have a bit more, instead of a sign
+	 * (source-position-table.cc).
+	 */
+	uint8_t has_shifted_steps;
+	uint8_t baseline; /* CodeKind, of which the next two are the optimizing compilers' */
 	uint16_t function_type, code_type; /* InstanceType */
 };
 

@@ -278,13 +278,14 @@ static void describe(const struct v8_layout *layout, struct runtime *ret)
 		"frame.function=%d frame.bytecode=%d frame.instruction=%d frame.code=%d "
 		"function.size=%d function.data=%d function.type=%d map.type=%d "
 		"code.size=%d code.start=%d code.within=%d code.length=%d code.kind=%d code.data=%d code.type=%d "
-		"code.baseline=%d data.count=%d data.own=%d items=%d",
+		"code.baseline=%d code.steps=%d data.count=%d data.own=%d items=%d",
 		FRAME_FUNCTION, FRAME_BYTECODE, FRAME_WINDOW, FRAME_WINDOW + WORD, FUNCTION_SIZE,
 		layout->data, layout->function_type, MAP_TYPE, CODE_SIZE,
 		layout->code_within ? -1 : CODE_START,
 		layout->code_within ? layout->code_within : -1, layout->code_size,
 		layout->code_flags, layout->code_data, layout->code_type, layout->baseline,
-		DATA_COUNT, layout->is_own_wrapped ? -1 : layout->own, ARRAY_ITEMS);
+		layout->has_shifted_steps, DATA_COUNT, layout->is_own_wrapped ? -1 : layout->own,
+		ARRAY_ITEMS);
 }
 
 enum runtime_state v8_find(const struct loaded_image *image, struct runtime *ret)

