@@ -81,6 +81,7 @@ static const struct perl_layout layouts[] = {
 	{ 38, 3896, 350 },
 	{ 40, 3768, 350 },
 	{ 42, 3768, 354 },
+	{ 44, 3776, 354 },
 };
 
 static const struct perl_layout *find_layout(const struct loaded_image *image,

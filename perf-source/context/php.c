@@ -50,6 +50,8 @@ static const struct php_layout layouts[] = {
 	{ 2, 88, 152, 160, 488 },
 	{ 3, 80, 144, 152, 488 },
 	{ 4, 104, 168, 176, 488 },
+	{ 5, 104, 168, 176, 512 },
+	{ 6, 104, 168, 176, 512 },
 };
 
 static const struct php_layout *find_layout(unsigned int minor)
