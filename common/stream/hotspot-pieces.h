@@ -14,7 +14,8 @@ enum hotspot_method_piece {
 	HOTSPOT_METHOD_NAME,  /* its own, */
 	HOTSPOT_METHOD_CLASS, /* its class, */
 	HOTSPOT_METHOD_CLASS_NAME,
-	HOTSPOT_METHOD_FILE, /* and the file */
+	HOTSPOT_METHOD_CLASS_POOL, /* which has a pool, */
+	HOTSPOT_METHOD_FILE,	   /* and in that the file */
 	HOTSPOT_METHOD_PIECES_MAX,
 };
 

@@ -338,7 +338,8 @@ static __always_inline uint64_t walk_indexed(const struct walk_text *text,
 
 	barrier_var(of);
 	from = of > WALK_TEXTS_MAX ? 0 : memory->at[of];
-	if (!from || bpf_probe_read_user(&n, sizeof(n), (const void *)(from + text->index_at)))
+	if (!from || bpf_probe_read_user(&n, sizeof(n), (const void *)(from + text->index_at)) ||
+	    !n)
 		return 0;
 	return walk_read_pointer(base + text->pointer + n * sizeof(uint64_t));
 }

@@ -146,7 +146,7 @@ struct walk_text {
 	uint16_t sized_by, size_base, size_scale;
 	/*
 	 * If `index_of` is a text, from 1 on: that has, in two bytes at `index_at`, how many words
-	 * further the text before has the address. 0: no further.
+	 * further the text before has the address; 0: it has none.
 	 */
 	uint16_t index_at;
 	uint8_t index_of;

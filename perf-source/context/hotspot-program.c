@@ -196,8 +196,15 @@ static struct walk_object method_object(const struct hotspot_vm *vm)
 	};
 	texts[HOTSPOT_METHOD_CLASS_NAME] =
 		name(vm, 1 + HOTSPOT_METHOD_CLASS, hotspot_at(vm, HOTSPOT_KLASS_NAME));
-	texts[HOTSPOT_METHOD_FILE] = name(vm, 1 + HOTSPOT_METHOD_POOL, pool_size);
-	texts[HOTSPOT_METHOD_FILE].index_of = 1 + HOTSPOT_METHOD_POOL;
+	/* A method that HotSpot has made has a pool of its own, with the number of a name that is
+	 * only in its class's: Method::make_method_handle_intrinsic(). */
+	texts[HOTSPOT_METHOD_CLASS_POOL] = (struct walk_text){
+		.of = 1 + HOTSPOT_METHOD_CLASS,
+		.pointer = hotspot_at(vm, HOTSPOT_KLASS_POOL),
+		.size = WORD,
+	};
+	texts[HOTSPOT_METHOD_FILE] = name(vm, 1 + HOTSPOT_METHOD_CLASS_POOL, pool_size);
+	texts[HOTSPOT_METHOD_FILE].index_of = 1 + HOTSPOT_METHOD_CLASS_POOL;
 	texts[HOTSPOT_METHOD_FILE].index_at = hotspot_at(vm, HOTSPOT_POOL_FILE_INDEX);
 	if (!hotspot_has(&vm->structs, HOTSPOT_POOL_FILE_INDEX)) {
 		texts[HOTSPOT_METHOD_FILE].index_of = 1 + HOTSPOT_METHOD_CLASS;

@@ -77,6 +77,7 @@ static const struct {
 	[HOTSPOT_KLASS_FILE_INDEX] = { "InstanceKlass", "_source_file_name_index" },
 	[HOTSPOT_KLASS_NAME] = { "Klass", "_name" },
 	[HOTSPOT_KLASS_METHODS] = { "InstanceKlass", "_methods" },
+	[HOTSPOT_KLASS_POOL] = { "InstanceKlass", "_constants" },
 	[HOTSPOT_METHODS_DATA] = { "Array<Method*>", "_data" },
 	[HOTSPOT_SYMBOL_LENGTH] = { "Symbol", "_length" },
 	[HOTSPOT_SYMBOL_BODY] = { "Symbol", "_body[0]" },

@@ -23,7 +23,7 @@ enum {
 	ORIGIN_LAST = 3,
 };
 
-static const uint8_t known_versions[] = { 11, 17, 21, 25 };
+static const uint8_t known_versions[] = { 11, 17, 21, 25, 26, 27 };
 
 bool hotspot_read(const struct hotspot_vm *vm, uint64_t address, void *ret, size_t size)
 {

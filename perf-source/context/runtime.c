@@ -26,7 +26,7 @@ static const struct interpreter interpreters[SCRIPT_LANGUAGES_MAX] = {
 			     { "libjvm", "libjvm" },
 			     "Java",
 			     "HotSpot",
-			     "JDK 11, 17, 21 and 25",
+			     "JDK 11, 17, 21, 25, 26 and 27",
 			     "-XX:+UnlockDiagnosticVMOptions -XX:+DebugNonSafepoints" },
 	[SCRIPT_V8] = { v8_find,
 			{ "node", "libnode" },

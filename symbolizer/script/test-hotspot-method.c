@@ -83,6 +83,7 @@ static void put_method(const char *class_name, const char *name, const char *fil
 	put_name(name);
 	put_piece("class", 5);
 	put_name(class_name);
+	put_piece("pool", 4);
 	put_name(file);
 }
 
@@ -150,6 +151,7 @@ static void test_what_was_not_in_memory_has_no_name(void **state)
 	put_piece("pool", 4);
 	put_name("f");
 	put_piece("class", 5);
+	put_piece(NULL, 0);
 	put_piece(NULL, 0);
 	put_piece(NULL, 0);
 	assert_true(decode(&found));

@@ -145,6 +145,11 @@ class Fake(JavaTest):
         self.assertGreater(sum(outcomes.values()), 50)
         return found
 
+    def test_a_method_without_a_file(self):
+        frames = {(frame.name, frame.file) for frames in self.record_fake("no-file") for frame in frames}
+        self.assertLessEqual({("inner", "")}, frames)
+        self.assertLessEqual({name for name, file in frames if file}, set(), frames)
+
     def test_what_is_not_known_has_no_name(self):
         for how in "type", "segments", "garbage", "guard":
             with self.subTest(how):

@@ -4,11 +4,12 @@
  * where they say:
  *
  *	libjvm-fake CPU-SECONDS good|moved|called|replaced|
- *		type|segments|caller|pushed|old|foreign|garbage|guard
+ *		type|segments|caller|pushed|old|foreign|garbage|guard|no-file
  *
  * With those next to `good` the code does what compilers' code does: it moves the stack pointer and
  * keeps the old one; it calls code with a frame pointer, in whose frame is an old return address;
- * or it has called code of a method which is executed by other code of that.
+ * or it has called code of a method which is executed by other code of that. With no-file, its
+ * class has no name of a file.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -38,10 +39,13 @@ struct symbol {
 	char body[26];
 };
 
+struct pool;
+
 struct klass {
 	uint64_t words[48];
 	const struct symbol *name;
 	const uint64_t *methods;
+	const struct pool *pool;
 };
 
 struct pool {
@@ -125,10 +129,12 @@ static const struct piece pieces[] = { { sizeof(struct piece), 0,
 					 "nop, and thirty bytes of text behind" } };
 static struct queue queue = { pieces, sizeof(pieces), 1 }, *interpreter = &queue;
 static const struct symbol class_name = { 0, 4, "Fake" }, name = { 0, 5, "inner" },
-			   file = { 0, 9, "Fake.java" };
-static struct klass klass = { .name = &class_name }, *object_class = &klass;
-static const struct pool pool = { 0, &klass, 1, { 0 }, { &name, &file } };
-static const struct constant constant = { 0, &pool, 0, 8, 0, { 0 }, { 0 } };
+			   file = { 0, 9, "Fake.java" }, nothing = { 0, 7, "Nothing" };
+static struct pool class_pool = { 0, NULL, 2, { 0 }, { &nothing, &nothing, &file } };
+static struct klass klass = { .name = &class_name, .pool = &class_pool }, *object_class = &klass;
+/* Numbers begin with 1. The method has a pool of its own, but that of the file is its class's. */
+static const struct pool pool = { 0, &klass, 2, { 0 }, { &nothing, &name, &nothing } };
+static const struct constant constant = { 0, &pool, 0, 8, 1, { 0 }, { 0 } };
 static struct method foreign = { method_table + 2, &constant };
 static struct method method = { method_table + 2, &constant };
 static uint8_t segments[HEAP >> SEGMENT_SHIFT];
@@ -201,6 +207,7 @@ static const struct entry fields[] = {
 	FIELD("ConstantPool", "_source_file_name_index", struct pool, file),
 	FIELD("Klass", "_name", struct klass, name),
 	FIELD("InstanceKlass", "_methods", struct klass, methods),
+	FIELD("InstanceKlass", "_constants", struct klass, pool),
 	{ "Array<Method*>", "_data", "", 0, 8, NULL },
 	FIELD("Symbol", "_length", struct symbol, length),
 	FIELD("Symbol", "_body[0]", struct symbol, body),
@@ -367,6 +374,8 @@ static void spoil(const char *how)
 	else if (!strcmp(how, "garbage"))
 		memset(&compiled->scopes, 0xa5,
 		       sizeof(*compiled) - offsetof(struct compiled, scopes));
+	else if (!strcmp(how, "no-file"))
+		class_pool.file = 0;
 	else if (!strcmp(how, "guard"))
 		method.constant = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
