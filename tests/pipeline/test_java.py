@@ -73,13 +73,13 @@ class Java(JavaTest):
                 self.check(version, 0.85)
 
     def test_chains_of_the_quick_compiler_are_true(self):
-        for version in java.VERSIONS:
+        for version in java.VERSIONS[::2]:  # and of all versions where code moves the stack pointer
             with self.subTest(version):
                 self.record(version, WARM, options=QUICK)
                 self.check(version, 0.93)
 
     def test_all_inlined_methods_are_there_if_the_compilers_tell_them(self):
-        for version in java.VERSIONS:
+        for version in java.VERSIONS[1::2]:
             with self.subTest(version):
                 self.record(version, WARM, options=java.TELLING)
                 chains = self.check(version, 0.95)
