@@ -12,7 +12,6 @@
 
 #include "common/base/zero-pages.h"
 #include "live-unwinder/engine-table.h"
-#include "live-unwinder/engines.h"
 #include "live-unwinder/frame-record.h"
 #include "live-unwinder/jit-frames.h"
 #include "live-unwinder/rule-cache.h"
@@ -440,6 +439,15 @@ static bool step_by_call(struct table_walk *walk)
 	return true;
 }
 
+/* The last frame is code that an interpreter has called, and elfutils knows nothing of it. */
+static void note_made(struct table_walk *walk)
+{
+	struct unwinding *unwinding = walk->unwinding;
+
+	unwinding->made[unwinding->n_made++] = unwinding->n_frames - 1;
+	note_unconfirmable(walk);
+}
+
 /* Code in the frame of an interpreter's loop may have pushed some words. */
 static bool step_as_loop(struct table_walk *walk)
 {
@@ -456,8 +464,7 @@ static bool step_as_loop(struct table_walk *walk)
 		i++;
 	if (i == sizeof(pushed) / sizeof(*pushed))
 		return false;
-	unwinding->made[unwinding->n_made++] = unwinding->n_frames - 1;
-	note_unconfirmable(walk);
+	note_made(walk);
 	walk->sp += pushed[i];
 	return step(walk, rule);
 }
@@ -473,8 +480,7 @@ static bool step_to_interpreter(struct table_walk *walk)
 	if (unwinding->n_made == UNWINDING_MADE_MAX ||
 	    !frame_record_find_call(unwinding, &walk->engine->cache, walk->sp, &record))
 		return false;
-	unwinding->made[unwinding->n_made++] = unwinding->n_frames - 1;
-	note_unconfirmable(walk);
+	note_made(walk);
 	stack_reads_add(walk->reads, record.at);
 	walk->pc = record.pc;
 	walk->sp = record.at + sizeof(record.pc);
@@ -752,56 +758,3 @@ void engine_table_cut(struct engine_table *engine, struct unwinding *unwinding)
 {
 	table_cut(&engine->cache, engine->tables->files, unwinding);
 }
-
-/* As struct engine has it. */
-static int new_engine(const struct engine_sources *sources, void **ret)
-{
-	struct engine_table *engine;
-	int r = engine_table_new(sources->tables, &engine);
-
-	if (r == 0)
-		*ret = engine;
-	return r;
-}
-
-static void free_engine(void *state)
-{
-	engine_table_free(state);
-}
-
-static unsigned int unwind(void *state, struct unwinding *unwinding)
-{
-	return engine_table_unwind(state, unwinding);
-}
-
-static void cut(void *state, struct unwinding *unwinding)
-{
-	engine_table_cut(state, unwinding);
-}
-
-static void forget_process(void *state, struct process *process)
-{
-	engine_table_forget(state, process);
-}
-
-static void forget_image(void *state, uint64_t image)
-{
-	engine_table_forget_image(state, image);
-}
-
-const struct engine engine_of_tables = {
-	.name = "table",
-	.uses_tables = true,
-	.reasons = {
-		[ENGINE_TABLE_E_RULE] = "rule",
-		[ENGINE_TABLE_E_REGISTER] = "register",
-		[ENGINE_TABLE_E_BAD] = "bad-unwind-info",
-		[ENGINE_TABLE_E_PENDING] = "no-table",
-	},
-	.new = new_engine,
-	.free = free_engine,
-	.unwind = unwind,
-	.cut = cut,
-	.forget_process = forget_process,
-	.forget_image = forget_image,
-};

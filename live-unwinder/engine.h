@@ -29,10 +29,10 @@ struct unwinding {
 	size_t n_frames, n_frames_max;
 	enum wire_stack_end end;
 	uint32_t stack_asked; /* bytes that the kernel was to copy; 0: not a copy by the kernel */
-	struct made_calls
-		calls; /* of its code without frame pointers; and those frames of it that */
-	uint32_t made[UNWINDING_MADE_MAX], n_made; /* have returned to the interpreter */
-	const struct image *failed_image;	   /* that the end reason is about, or NULL */
+	struct made_calls calls;	   /* of its code without frame pointers */
+	const struct image *failed_image;  /* that the end reason is about, or NULL */
+	uint32_t made[UNWINDING_MADE_MAX]; /* frames of such code that an interpreter has called */
+	uint32_t n_made;
 	/*
 	 * Number of frames up to and including the first that was left by a step unknown to
 	 * elfutils: a frame pointer, or a rule that the file lacks. 0: there is none.

@@ -1,12 +1,30 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What memory records have of Perl: subs, whose first piece is their body, and positions (COP),
- * whose only piece is the name of a file.
+ * The pieces of memory records of Perl, behind the object: what walk programs lead to, in the order
+ * in which perf-source's has it. Positions (COP) have only one, the name of a file.
  */
 #pragma once
 
 #include "common/stream/memory-pieces.h"
 #include "common/stream/runtime-table.h"
+
+/* Of a sub. Packages have a name, or several, of which the first counts. */
+enum perl_sub_piece {
+	PERL_SUB_BODY,
+	PERL_SUB_GLOB, /* or its name, if it has that itself */
+	PERL_SUB_GLOB_BODY,
+	PERL_SUB_GLOB_NAME,
+	PERL_SUB_GLOB_STASH, /* the package of its glob, */
+	PERL_SUB_GLOB_STASH_BODY,
+	PERL_SUB_GLOB_STASH_NAME,
+	PERL_SUB_GLOB_STASH_NAMES,
+	PERL_SUB_STASH, /* and of itself */
+	PERL_SUB_STASH_BODY,
+	PERL_SUB_STASH_NAME,
+	PERL_SUB_STASH_NAMES,
+	PERL_SUB_FILE,
+	PERL_SUB_PIECES_MAX,
+};
 
 /* Whether a record is that of a sub; then the pieces behind its body are next. */
 static inline bool perl_begin_sub(const struct perl_fields *fields,

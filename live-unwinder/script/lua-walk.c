@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdbool.h>
 
-#include "common/stream/memory-pieces.h"
 #include "common/stream/script-place.h"
+#include "live-unwinder/script/code-begin.h"
 #include "live-unwinder/script/lua-walk.h"
 #include "live-unwinder/script/walk-view.h"
 
@@ -11,7 +11,6 @@ enum {
 	OF_C = 1 << 1,
 	FRESH = 1 << 2,
 	INSTRUCTION_BITS = 2,
-	TRAIT_BITS = 19,
 };
 
 struct lua_walk {
@@ -23,22 +22,9 @@ struct lua_walk {
 	bool has_call;		       /* of any kind */
 };
 
-/* Where code begins, in instructions, as far as a trait holds it. */
-static uint64_t begin_of(uint64_t address)
-{
-	return address >> INSTRUCTION_BITS & ((1ULL << TRAIT_BITS) - 1);
-}
-
 uint64_t lua_code_begin(const struct lua_fields *fields, const struct wire_memory *record)
 {
-	uint64_t address;
-	uint32_t n;
-
-	if (!memory_field(&record->bytes, fields->proto_code, &address, sizeof(address)) ||
-	    !memory_field(&record->bytes, fields->proto_count, &n, sizeof(n)) || !n ||
-	    n >= 1U << TRAIT_BITS)
-		return 0;
-	return begin_of(address) + 1;
+	return code_begin_trait(record, fields->proto_code, fields->proto_count, INSTRUCTION_BITS);
 }
 
 static bool fits(const struct lua_walk *walk, const struct walk_list_view *calls)
@@ -75,13 +61,13 @@ static void note_call(struct lua_walk *walk, uint64_t address, uint64_t next)
 }
 
 /* Only calls tell where the caller is. */
-static uint64_t distance_of(const struct lua_walk *walk, const char *window, uint64_t begin)
+static uint64_t distance_of(const struct lua_walk *walk, const char *window, uint64_t trait)
 {
 	uint64_t pc = walk_view_word(window, walk->fields->call_pc);
 
 	if (!walk->has_call || !pc)
 		return SCRIPT_INSTRUCTION_UNKNOWN;
-	return (begin_of(pc) - begin) & ((1ULL << TRAIT_BITS) - 1);
+	return code_begin_distance(trait, pc, INSTRUCTION_BITS);
 }
 
 static enum script_outcome take_call(struct lua_walk *walk, const struct walk_element *element,
@@ -105,7 +91,7 @@ static enum script_outcome take_call(struct lua_walk *walk, const struct walk_el
 		return SCRIPT_TORN;
 	}
 	walk->stack->places[walk->stack->n++] =
-		script_place(code.number, distance_of(walk, window, code.trait - 1));
+		script_place(code.number, distance_of(walk, window, code.trait));
 	note_call(walk, element->address, walk_view_word(window, walk->fields->call_next));
 	walk->has_call = true;
 	if (status & FRESH)

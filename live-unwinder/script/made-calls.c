@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
-#include "live-unwinder/script/made-calls.h"
 #include "live-unwinder/script/hotspot-walk.h"
+#include "live-unwinder/script/made-calls.h"
 
 struct made_calls made_calls_of(const struct runtime_fields *fields,
 				const struct wire_sample *sample)
@@ -12,6 +12,7 @@ struct made_calls made_calls_of(const struct runtime_fields *fields,
 	if (fields && fields->language == SCRIPT_RUBY && fields->ruby.made_words > 0)
 		return (struct made_calls){ .interpreter = fields->loop.from,
 					    .words = fields->ruby.made_words };
+	/* In the middle of the loop the rule is that of its whole frame. */
 	if (fields && fields->language == SCRIPT_PHP)
 		return (struct made_calls){
 			.interpreter = fields->loop.from / 2 + fields->loop.to / 2,

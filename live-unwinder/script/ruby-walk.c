@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdbool.h>
 
-#include "common/stream/memory-pieces.h"
 #include "common/stream/script-place.h"
+#include "live-unwinder/script/code-begin.h"
 #include "live-unwinder/script/ruby-walk.h"
 #include "live-unwinder/script/walk-view.h"
 
@@ -24,7 +24,6 @@ enum {
 	ESCAPED = 1 << 2,     /* its variables are elsewhere */
 	VALUES_OF_FRAME = 24, /* the outermost frame has the first words of the array */
 	WORD_BITS = 3,
-	TRAIT_BITS = 19,
 };
 
 struct ruby_walk {
@@ -36,22 +35,9 @@ struct ruby_walk {
 	struct script_segment segment; /* the current one; its anchor is 0: it has no frame yet */
 };
 
-/* Where code begins, in words, as far as a trait holds it. */
-static uint64_t begin_of(uint64_t address)
-{
-	return address >> WORD_BITS & ((1ULL << TRAIT_BITS) - 1);
-}
-
 uint64_t ruby_code_begin(const struct ruby_fields *fields, const struct wire_memory *record)
 {
-	uint64_t address;
-	uint32_t n;
-
-	if (!memory_field(&record->bytes, fields->body_code, &address, sizeof(address)) ||
-	    !memory_field(&record->bytes, fields->body_count, &n, sizeof(n)) || !n ||
-	    n >= 1U << TRAIT_BITS)
-		return 0;
-	return begin_of(address) + 1;
+	return code_begin_trait(record, fields->body_code, fields->body_count, WORD_BITS);
 }
 
 static bool fits(const struct ruby_walk *walk)
@@ -100,7 +86,7 @@ static enum script_outcome take_script(struct ruby_walk *walk, const struct walk
 		return SCRIPT_TORN;
 	}
 	if (pc)
-		distance = (begin_of(pc) - (code.trait - 1)) & ((1ULL << TRAIT_BITS) - 1);
+		distance = code_begin_distance(code.trait, pc, WORD_BITS);
 	walk->stack->places[walk->stack->n++] = script_place(code.number, distance);
 	note_frame(walk, element->address, distance);
 	if (flags & FINISH) {

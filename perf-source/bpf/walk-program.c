@@ -135,7 +135,7 @@ static bool are_frames_valid(const struct walk_program *program)
 			       sizeof(struct walk_call));
 }
 
-/* Elements of both lists have one. */
+/* Elements of all lists have one. */
 static bool is_beside_valid(const struct walk_program *program)
 {
 	for (size_t i = 0; i < WALK_LISTS_MAX; i++) {

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/stream/perl-pieces.h"
 #include "perf-source/context/interpreter-loop.h"
 #include "perf-source/context/runtime.h"
 
@@ -77,11 +78,8 @@ struct perl_layout {
 };
 
 static const struct perl_layout layouts[] = {
-	{ 36, 3768, 347 },
-	{ 38, 3896, 350 },
-	{ 40, 3768, 350 },
-	{ 42, 3768, 354 },
-	{ 44, 3776, 354 },
+	{ 36, 3768, 347 }, { 38, 3896, 350 }, { 40, 3768, 350 },
+	{ 42, 3768, 354 }, { 44, 3776, 354 },
 };
 
 static const struct perl_layout *find_layout(const struct loaded_image *image,
@@ -179,12 +177,19 @@ static uint16_t word(int offset)
 	return 1U << (offset / WORD);
 }
 
-/* A name (HEK): its hash, its length, and its characters. */
-static struct walk_text key_at(uint8_t of, uint16_t pointer)
+/* What a word of a piece leads to. */
+static struct walk_text behind(enum perl_sub_piece of, uint16_t pointer, uint16_t size)
 {
-	return (struct walk_text){
-		.of = of, .pointer = pointer, .size = KEY_READ, .words = word(0)
-	};
+	return (struct walk_text){ .of = 1 + of, .pointer = pointer, .size = size };
+}
+
+/* A name (HEK): its hash, its length, and its characters. */
+static struct walk_text key_at(enum perl_sub_piece of, uint16_t pointer)
+{
+	struct walk_text key = behind(of, pointer, KEY_READ);
+
+	key.words = word(0);
+	return key;
 }
 
 /* A sub has a glob, which has its name and its package; or it has its name, and a package. */
@@ -202,25 +207,29 @@ static struct walk_object sub(void)
 		.kind_mask = CONTEXT_TYPES,
 		.kind = CONTEXT_OF_SUB,
 		.texts = {
-			{ .pointer = VALUE_BODY,
-			  .size = SUB_SIZE,
-			  .words = word(SUB_STASH) | word(SUB_START) | word(SUB_ROOT) |
-				   word(SUB_NAME) | word(SUB_FILE) },
-			key_at(1, SUB_NAME),
-			{ .of = 2,
-			  .pointer = VALUE_BODY,
-			  .size = GLOB_SIZE,
-			  .words = word(GLOB_NAME) | word(GLOB_STASH) },
-			key_at(3, GLOB_NAME),
-			{ .of = 3, .pointer = GLOB_STASH, .size = VALUE_SIZE },
-			{ .of = 5, .pointer = VALUE_BODY, .size = STASH_SIZE },
-			{ .of = 6, .pointer = STASH_NAME, .size = KEY_READ },
-			{ .of = 7, .size = KEY_READ },
-			{ .of = 1, .pointer = SUB_STASH, .size = VALUE_SIZE },
-			{ .of = 9, .pointer = VALUE_BODY, .size = STASH_SIZE },
-			{ .of = 10, .pointer = STASH_NAME, .size = KEY_READ },
-			{ .of = 11, .size = KEY_READ },
-			{ .of = 1, .pointer = SUB_FILE, .size = FILE_READ },
+			[PERL_SUB_BODY] = { .pointer = VALUE_BODY,
+					    .size = SUB_SIZE,
+					    .words = word(SUB_STASH) | word(SUB_START) |
+						     word(SUB_ROOT) | word(SUB_NAME) |
+						     word(SUB_FILE) },
+			[PERL_SUB_GLOB] = key_at(PERL_SUB_BODY, SUB_NAME),
+			[PERL_SUB_GLOB_BODY] = { .of = 1 + PERL_SUB_GLOB,
+						 .pointer = VALUE_BODY,
+						 .size = GLOB_SIZE,
+						 .words = word(GLOB_NAME) | word(GLOB_STASH) },
+			[PERL_SUB_GLOB_NAME] = key_at(PERL_SUB_GLOB_BODY, GLOB_NAME),
+			[PERL_SUB_GLOB_STASH] = behind(PERL_SUB_GLOB_BODY, GLOB_STASH, VALUE_SIZE),
+			[PERL_SUB_GLOB_STASH_BODY] =
+				behind(PERL_SUB_GLOB_STASH, VALUE_BODY, STASH_SIZE),
+			[PERL_SUB_GLOB_STASH_NAME] =
+				behind(PERL_SUB_GLOB_STASH_BODY, STASH_NAME, KEY_READ),
+			[PERL_SUB_GLOB_STASH_NAMES] =
+				behind(PERL_SUB_GLOB_STASH_NAME, 0, KEY_READ),
+			[PERL_SUB_STASH] = behind(PERL_SUB_BODY, SUB_STASH, VALUE_SIZE),
+			[PERL_SUB_STASH_BODY] = behind(PERL_SUB_STASH, VALUE_BODY, STASH_SIZE),
+			[PERL_SUB_STASH_NAME] = behind(PERL_SUB_STASH_BODY, STASH_NAME, KEY_READ),
+			[PERL_SUB_STASH_NAMES] = behind(PERL_SUB_STASH_NAME, 0, KEY_READ),
+			[PERL_SUB_FILE] = behind(PERL_SUB_BODY, SUB_FILE, FILE_READ),
 		},
 	};
 }

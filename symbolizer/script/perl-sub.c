@@ -11,23 +11,6 @@ enum {
 	KEY_TEXT = 8,
 };
 
-/* The pieces behind a sub's body, in the order of perf-source/context/perl.c. */
-enum piece {
-	GLOB,
-	GLOB_BODY,
-	GLOB_NAME,
-	GLOB_STASH,
-	GLOB_STASH_BODY,
-	GLOB_STASH_NAME,
-	GLOB_STASH_NAMES,
-	SUB_STASH,
-	SUB_STASH_BODY,
-	SUB_STASH_NAME,
-	SUB_STASH_NAMES,
-	FILE_NAME,
-	PIECES,
-};
-
 /* Appends a text up to its first zero. */
 static void append(const char *text, size_t size, char to[SCRIPT_TEXT_MAX])
 {
@@ -50,36 +33,31 @@ static bool append_key(const struct wire_blob *key, char to[SCRIPT_TEXT_MAX])
 	return true;
 }
 
-/* The name of a package, whose body says whether it has one or several, of which the first counts.
- */
-static bool append_package(const struct perl_fields *fields, const struct wire_blob *body,
-			   const struct wire_blob *name, const struct wire_blob *first,
+/* The name of a package. Behind it are its body, its name, and the first of several. */
+static bool append_package(const struct perl_fields *fields, const struct wire_blob *stash,
 			   char to[SCRIPT_TEXT_MAX])
 {
 	uint32_t count;
 
-	return memory_field(body, fields->sub_count, &count, sizeof(count)) &&
-	       append_key(count ? first : name, to);
+	return memory_field(&stash[1], fields->sub_count, &count, sizeof(count)) &&
+	       append_key(count ? &stash[3] : &stash[2], to);
 }
 
 /* A sub whose name, or package, was not in memory gets none: it would be that of another one. */
-static void make_name(const struct perl_fields *fields, const struct wire_blob *body,
-		      const struct wire_blob pieces[PIECES], char ret[SCRIPT_TEXT_MAX])
+static void make_name(const struct perl_fields *fields,
+		      const struct wire_blob piece[PERL_SUB_PIECES_MAX], char ret[SCRIPT_TEXT_MAX])
 {
 	static const char separator[] = "::";
 	uint32_t flags;
 	bool has_name;
-	size_t stash;
 
-	if (!memory_field(body, fields->sub_flags, &flags, sizeof(flags)))
+	if (!memory_field(&piece[PERL_SUB_BODY], fields->sub_flags, &flags, sizeof(flags)))
 		return;
 	has_name = flags & HAS_NAME;
-	stash = has_name ? SUB_STASH : GLOB_STASH;
-	if (append_package(fields, &pieces[stash + 1], &pieces[stash + 2], &pieces[stash + 3],
-			   ret) &&
+	if (append_package(fields, &piece[has_name ? PERL_SUB_STASH : PERL_SUB_GLOB_STASH], ret) &&
 	    strlen(ret) + strlen(separator) < SCRIPT_TEXT_MAX) {
 		strcat(ret, separator);
-		if (append_key(&pieces[has_name ? GLOB : GLOB_NAME], ret))
+		if (append_key(&piece[has_name ? PERL_SUB_GLOB : PERL_SUB_GLOB_NAME], ret))
 			return;
 	}
 	*ret = 0;
@@ -102,17 +80,17 @@ static void decode_position(const struct perl_fields *fields, const struct wire_
 void perl_sub_decode(const struct perl_fields *fields, const struct wire_memory *record,
 		     struct script_code_text *ret)
 {
-	struct wire_blob body, blobs[PIECES] = { 0 };
+	struct wire_blob piece[PERL_SUB_PIECES_MAX] = { 0 };
 	struct memory_pieces pieces;
 
 	*ret = (struct script_code_text){ 0 };
-	if (!perl_begin_sub(fields, record, &pieces, &body)) {
+	if (!perl_begin_sub(fields, record, &pieces, &piece[PERL_SUB_BODY])) {
 		decode_position(fields, record, ret);
 		return;
 	}
-	for (size_t i = 0; i < PIECES; i++)
-		if (!memory_pieces_next(&pieces, &blobs[i]))
+	for (size_t i = PERL_SUB_BODY + 1; i < PERL_SUB_PIECES_MAX; i++)
+		if (!memory_pieces_next(&pieces, &piece[i]))
 			return;
-	make_name(fields, &body, blobs, ret->name);
-	append(blobs[FILE_NAME].data, blobs[FILE_NAME].size, ret->file);
+	make_name(fields, piece, ret->name);
+	append(piece[PERL_SUB_FILE].data, piece[PERL_SUB_FILE].size, ret->file);
 }
