@@ -65,6 +65,11 @@ def has_objects(python):
     return any(python.endswith(f"python{version}") for version in OBJECTS)
 
 
+def is_made(name):
+    """Whether a function is one of a chain."""
+    return name == "f0" or LINK.match(name)
+
+
 def has_true_closures(names):
     """Whether each closure was called for the function that has it, with C or nothing between the two."""
     return all(CLOSURE.match(name)[1] in names[i + 1:i + 3] for i, name in enumerate(names) if name and CLOSURE.match(name))
@@ -74,7 +79,7 @@ def is_true(names):
     """Whether each function was called by the one that its name tells, up to the first."""
     if not has_true_closures(names):
         return False
-    chain = [name for name in names if name and name.startswith("f") and (name == "f0" or LINK.match(name))]
+    chain = [name for name in names if name and is_made(name)]
     for name, caller in zip(chain, chain[1:] + [None]):
         link = LINK.match(name)
         wanted = None if link is None else "f0" if link[2] == "0" else f"f{link[2]}_of_"
@@ -126,3 +131,32 @@ class ScriptTest(reading.ReadingTest):
                 self.assertFalse(any(found))
                 self.assertGreater(sum(outcomes.values()), 50)
                 self.assertNotIn("whole", outcomes)
+
+
+@functools.lru_cache
+def read_lines(path):
+    return path.read_text().splitlines()
+
+
+class MadeChains:
+    """The lines of chains whose functions the program makes, in a file of their own."""
+
+    CHAINS = None
+    LINES = 6  # of each function: spin is called in the second one, and others in the next two
+
+    @staticmethod
+    def begins_chain(frame):
+        """Whether a frame of the program's file calls the first function, in a line without `callee`."""
+        return frame.name == "run"
+
+    def check_lines(self, frames):
+        """Those of callers, in the file that they are in."""
+        source = read_lines(self.CHAINS)
+        for inner, frame in zip(frames, frames[1:]):
+            if is_made(frame.name):
+                self.assertEqual(frame.file, "chains.made")
+                first = self.LINES * int(frame.name[1:].partition("_")[0])
+                self.assertIn(frame.line - first, {2} if inner.name == "spin" else {3, 4}, frames)
+            elif is_made(inner.name) and not self.begins_chain(frame):
+                self.assertEqual(frame.file, str(self.CHAINS))
+                self.assertIn("callee", source[frame.line - 1], frames)

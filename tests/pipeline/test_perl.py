@@ -4,23 +4,19 @@ import sys
 
 import perl
 import pipeline
-from interpreters import LINK, ScriptTest, is_true
+from interpreters import MadeChains, ScriptTest, is_true
 
-SOURCE = perl.CHAINS.read_text().splitlines()
-LINES = 6  # of each sub that is made: spin is called in the second one, and others in the next two
 FROM_C = {"Way::sorted", "Way::by_order", "Way::found", "Unknown::__ANON__", "Tied::FETCH", "Ending::DESTROY", "Way::replaced",
           "Way::in_pattern", "Way::caught_in_sort", "Way::evaluated", "Way::handled", "Way::signalled", "Unknown::AUTOLOAD"}
-
-
-def is_made(name):
-    return name == "f0" or LINK.match(name)
 
 
 class PerlTest(ScriptTest):
     plain = staticmethod(perl.plain)
 
 
-class Perl(PerlTest):
+class Perl(MadeChains, PerlTest):
+    CHAINS = perl.CHAINS
+
     def setUp(self):
         super().setUp()
         if not perl.interpreters():
@@ -29,16 +25,13 @@ class Perl(PerlTest):
     def record(self, interpreter, *arguments, **options):
         self.record_program(*interpreter, perl.CHAINS, *arguments, **options)
 
+    @staticmethod
+    def begins_chain(frame):
+        return frame.name in {"run", "{eval}"}
+
     def check_lines(self, frames):
-        """Those of callers, in the file that they are in."""
-        for inner, frame in zip(frames, frames[1:]):
-            if is_made(frame.name):
-                self.assertEqual(frame.file, "chains.made")
-                first = LINES * int(frame.name[1:].partition("_")[0])
-                self.assertIn(frame.line - first, {2} if inner.name == "spin" else {3, 4}, frames)
-            elif is_made(inner.name) and frame.name not in {"run", "{eval}"}:
-                self.assertEqual(frame.file, str(perl.CHAINS))
-                self.assertIn("callee", SOURCE[frame.line - 1], frames)
+        super().check_lines(frames)
+        for frame in frames[1:]:
             if frame.name == "{eval}":
                 self.assertTrue(frame.file.startswith("(eval "), frame)
 

@@ -4,23 +4,19 @@ import sys
 
 import pipeline
 import ruby
-from interpreters import LINK, ScriptTest, is_true
+from interpreters import MadeChains, ScriptTest, is_true
 
-SOURCE = ruby.CHAINS.read_text().splitlines()
-LINES = 6  # of each function that is made: spin is called in the second one, and others in the next two
 FROM_C = {"block in each", "block in sort", "block in replace", "method_missing", "block in <class:Unknown>", "to_s", "<=>",
           "block in evaluate"}
-
-
-def is_made(name):
-    return name == "f0" or LINK.match(name)
 
 
 class RubyTest(ScriptTest):
     plain = staticmethod(ruby.plain)
 
 
-class Ruby(RubyTest):
+class Ruby(MadeChains, RubyTest):
+    CHAINS = ruby.CHAINS
+
     def setUp(self):
         super().setUp()
         if not ruby.interpreters():
@@ -28,17 +24,6 @@ class Ruby(RubyTest):
 
     def record(self, interpreter, *arguments, **options):
         self.record_program(*interpreter, ruby.CHAINS, *arguments, **options)
-
-    def check_lines(self, frames):
-        """Those of callers, in the file that they are in."""
-        for inner, frame in zip(frames, frames[1:]):
-            if is_made(frame.name):
-                self.assertEqual(frame.file, "chains.made")
-                first = LINES * int(frame.name[1:].partition("_")[0])
-                self.assertIn(frame.line - first, {2} if inner.name == "spin" else {3, 4}, frames)
-            elif is_made(inner.name) and frame.name != "run":
-                self.assertEqual(frame.file, str(ruby.CHAINS))
-                self.assertIn("callee", SOURCE[frame.line - 1], frames)
 
     def check(self, outermost):
         chains, outcomes = self.chains()
