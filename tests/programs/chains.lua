@@ -72,7 +72,8 @@ end
 if what == "stop" then -- for single steps, most of which are to be in calls
     rounds = 0
     run(0.1)
-    os.execute("kill -STOP $PPID &") -- the shell ends meanwhile
+    collectgarbage() -- the next one is more steps away
+    os.execute("kill -STOP $PPID")
     run(1e9)
 elseif what == "coroutine" then
     coroutine.wrap(run)(seconds)
