@@ -156,6 +156,7 @@ static struct value values[CALLS];
 static struct call calls[CALLS];
 static struct global global;
 static struct thread thread = { .type = THREAD, .global = &global, .call = calls };
+static const struct call *volatile held = calls;
 
 static void *guard_page(void)
 {
@@ -165,7 +166,8 @@ static void *guard_page(void)
 	return pages + 4096;
 }
 
-static void make(const char *how)
+/* No caller has an address of a call in its registers, as it does not know any. */
+__attribute__((noinline)) static void make(const char *how)
 {
 	for (int i = 0; i < CALLS; i++) {
 		closures[i].proto = &proto;
@@ -186,6 +188,8 @@ static void make(const char *how)
 			((char *)calls)[i] = rand();
 	if (!strcmp(how, "stale"))
 		calls[USED - 2].status = 0;
+	if (!strcmp(how, "unheld"))
+		held = calls + CALLS / 2;
 	if (!strcmp(how, "other"))
 		global.first = NULL;
 }
@@ -195,6 +199,6 @@ int main(int argc, char **argv)
 	if (argc < 3)
 		return 2;
 	make(argv[2]);
-	loop(&thread, strcmp(argv[2], "unheld") ? calls : calls + CALLS / 2, atof(argv[1]));
+	loop(&thread, held, atof(argv[1]));
 	return lua_pushthread(&thread) != 1 && lua_newstate();
 }
