@@ -14,7 +14,7 @@
 #include "common/elf/elf-image.h"
 #include "common/stage/helper-process.h"
 #include "perf-source/context/context-reader.h"
-#include "perf-source/context/tls-variable.h"
+#include "perf-source/image/tls-variable.h"
 
 enum {
 	HEADER_VERSION = 2,

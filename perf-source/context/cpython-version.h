@@ -2,7 +2,7 @@
 /* Which version of CPython an image is. */
 #pragma once
 
-#include "perf-source/context/loaded-image.h"
+#include "perf-source/image/loaded-image.h"
 
 /*
  * The version in the form of Py_Version (0x030d00f0: 3.13.0), which is exported since 3.11. Before,

@@ -10,9 +10,9 @@
 
 #include "perf-source/context/cpython-layout.h"
 #include "perf-source/context/cpython-version.h"
-#include "perf-source/context/interpreter-loop.h"
 #include "perf-source/context/runtime.h"
-#include "perf-source/context/thread-variable.h"
+#include "perf-source/image/interpreter-loop.h"
+#include "perf-source/image/thread-variable.h"
 
 enum {
 	FRAMES_MAX = 512,

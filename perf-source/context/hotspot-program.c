@@ -6,8 +6,8 @@
 #include "perf-source/context/hotspot-interpreter.h"
 #include "perf-source/context/hotspot-patterns.h"
 #include "perf-source/context/hotspot-program.h"
-#include "perf-source/context/tls-variable.h"
 #include "perf-source/context/walk-root.h"
+#include "perf-source/image/tls-variable.h"
 
 enum {
 	WORD = 8,

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "perf-source/context/loaded-image.h"
+#include "perf-source/image/loaded-image.h"
 
 #define HOTSPOT_NOT_THERE UINT64_MAX
 

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "perf-source/context/interpreter-loop.h"
 #include "perf-source/context/runtime.h"
+#include "perf-source/image/interpreter-loop.h"
 
 enum {
 	LUA_5 = 5,

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "common/stream/perl-pieces.h"
-#include "perf-source/context/interpreter-loop.h"
 #include "perf-source/context/runtime.h"
+#include "perf-source/image/interpreter-loop.h"
 
 enum {
 	PERL_5 = 5,

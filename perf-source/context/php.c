@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "common/elf/elf-section.h"
-#include "perf-source/context/interpreter-loop.h"
 #include "perf-source/context/runtime.h"
+#include "perf-source/image/interpreter-loop.h"
 
 enum {
 	PHP_8 = 4, /* PHP's major version, as that of the Zend Engine */
@@ -46,12 +46,8 @@ struct php_layout {
 };
 
 static const struct php_layout layouts[] = {
-	{ 1, 72, 144, 152, 488 },
-	{ 2, 88, 152, 160, 488 },
-	{ 3, 80, 144, 152, 488 },
-	{ 4, 104, 168, 176, 488 },
-	{ 5, 104, 168, 176, 512 },
-	{ 6, 104, 168, 176, 512 },
+	{ 1, 72, 144, 152, 488 },  { 2, 88, 152, 160, 488 },  { 3, 80, 144, 152, 488 },
+	{ 4, 104, 168, 176, 488 }, { 5, 104, 168, 176, 512 }, { 6, 104, 168, 176, 512 },
 };
 
 static const struct php_layout *find_layout(unsigned int minor)

@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "perf-source/context/interpreter-loop.h"
 #include "perf-source/context/runtime.h"
-#include "perf-source/context/thread-variable.h"
+#include "perf-source/image/interpreter-loop.h"
+#include "perf-source/image/thread-variable.h"
 
 enum {
 	RUBY_3 = 3,

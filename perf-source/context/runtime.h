@@ -4,7 +4,7 @@
 
 #include "common/stream/script-place.h"
 #include "perf-source/bpf/walk-program.h"
-#include "perf-source/context/loaded-image.h"
+#include "perf-source/image/loaded-image.h"
 
 enum {
 	RUNTIME_VERSION_SIZE = 16,

@@ -11,12 +11,12 @@
 #include <string.h>
 
 #include "common/stream/v8-pieces.h"
-#include "perf-source/context/first-load.h"
 #include "perf-source/context/runtime.h"
-#include "perf-source/context/thread-variable.h"
-#include "perf-source/context/tls-variable.h"
 #include "perf-source/context/v8-layout.h"
 #include "perf-source/context/walk-root.h"
+#include "perf-source/image/first-load.h"
+#include "perf-source/image/thread-variable.h"
+#include "perf-source/image/tls-variable.h"
 
 enum {
 	WORD = 8,

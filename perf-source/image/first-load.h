@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "perf-source/context/loaded-image.h"
+#include "perf-source/image/loaded-image.h"
 
 enum first_load_outcome {
 	FIRST_LOAD_FOUND,

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "perf-source/bpf/walk-program.h"
-#include "perf-source/context/loaded-image.h"
+#include "perf-source/image/loaded-image.h"
 
 /*
  * The distance from the thread pointer to what a function returns on one of its ways. False: the

@@ -8,7 +8,7 @@
 #include "common/base/cleanup.h"
 #include "common/elf/cfi.h"
 #include "common/elf/elf-section.h"
-#include "perf-source/context/interpreter-loop.h"
+#include "perf-source/image/interpreter-loop.h"
 
 enum {
 	LOOP_MAX = 1 << 20, /* bytes */

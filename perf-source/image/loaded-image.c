@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "common/elf/dynamic-symbol.h"
-#include "perf-source/context/loaded-image.h"
+#include "perf-source/image/loaded-image.h"
 
 enum { CODE_READ_MAX = 256 /* bytes of a function that are looked at */ };
 

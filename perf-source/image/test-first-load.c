@@ -8,7 +8,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "perf-source/context/first-load.h"
+#include "perf-source/image/first-load.h"
 
 extern char __executable_start;
 extern int variable, *where; /* as the GOT has it */

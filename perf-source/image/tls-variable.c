@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "common/elf/static-symbol.h"
-#include "perf-source/context/tls-variable.h"
+#include "perf-source/image/tls-variable.h"
 
 enum { DISTANCE_MAX = 1 << 30 }; /* bytes, of static storage from the thread pointer */
 

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "perf-source/context/loaded-image.h"
+#include "perf-source/image/loaded-image.h"
 
 enum { INTERPRETER_LOOP_PARTS = 2 };
 

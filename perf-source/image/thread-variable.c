@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
-#include "perf-source/context/thread-variable.h"
+#include "perf-source/image/thread-variable.h"
 
 enum { CODE_READ = 64 /* bytes of a function that are looked at */ };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
-#include "perf-source/context/first-load.h"
+#include "perf-source/image/first-load.h"
 
 enum {
 	WIDE = 0x48, /* prefix of instructions with 64 bits */
