@@ -722,6 +722,7 @@ static void settle_end(const struct table_walk *walk)
 	struct unwinding *unwinding = walk->unwinding;
 
 	explain_end(walk);
+	unwinding->last_fp = walk->knows_fp ? walk->fp : 0;
 	if (unwinding->is_unproved && unwinding->end == WIRE_stack_end_COMPLETE)
 		unwinding->end = WIRE_stack_end_UNPROVED;
 }

@@ -30,6 +30,7 @@ struct unwinding {
 	enum wire_stack_end end;
 	uint32_t stack_asked; /* bytes that the kernel was to copy; 0: not a copy by the kernel */
 	struct made_calls calls;	   /* of its code without frame pointers */
+	uint64_t last_fp;		   /* the frame pointer of the last frame; 0: not known */
 	const struct image *failed_image;  /* that the end reason is about, or NULL */
 	uint32_t made[UNWINDING_MADE_MAX]; /* frames of such code that an interpreter has called */
 	uint32_t n_made;

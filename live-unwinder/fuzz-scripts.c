@@ -103,6 +103,15 @@ static void take_perl(struct fuzz_input *input, struct perl_fields *fields)
 		numbers[i] &= INT16_MAX;
 }
 
+static void take_beam(struct fuzz_input *input, struct beam_fields *fields)
+{
+	int64_t *numbers = (int64_t *)fields;
+
+	take_numbers(input, numbers, sizeof(*fields) / sizeof(int64_t));
+	for (size_t i = 0; i < sizeof(*fields) / sizeof(int64_t); i++)
+		numbers[i] &= INT16_MAX;
+}
+
 /* Sites may lack anything, and records of methods have the type that objects here have. */
 static void take_hotspot(struct fuzz_input *input, struct hotspot_fields *fields)
 {
@@ -126,6 +135,8 @@ static void take_fields(struct fuzz_input *input, struct runtime_fields *fields)
 		take_ruby(input, &fields->ruby);
 	else if (fields->language == SCRIPT_LUA)
 		take_lua(input, &fields->lua);
+	else if (fields->language == SCRIPT_BEAM)
+		take_beam(input, &fields->beam);
 	else if (fields->language == SCRIPT_PERL)
 		take_perl(input, &fields->perl);
 	else if (fields->language == SCRIPT_HOTSPOT)
@@ -220,13 +231,29 @@ static size_t count_removed(const struct unwinding *unwinding, const struct scri
 
 /*
  * Frames of C of equal size, from address 0 on. The stack in memory is what the walk is made of.
+ * The last frame of a process with a stack of its own is what the walk's first element says.
  */
-static void check_merge(struct script_stack *stack, const struct wire_sample *sample,
-			enum wire_stack_end end)
+static struct unwinding make_unwinding(enum script_language language,
+				       const struct wire_sample *sample, enum wire_stack_end end)
 {
 	static struct wire_frame frames[FRAMES + SCRIPT_FRAMES_MAX];
-	uint64_t pointers[FRAMES];
-	struct unwinding unwinding = {
+	static uint64_t pointers[FRAMES];
+	uint64_t first[3] = { 0 }; /* the element's address, its identity, and what it executes */
+
+	for (size_t i = 0; i < FRAMES; i++) {
+		pointers[i] = i * FRAME_SIZE;
+		frames[i] = (struct wire_frame){ .address = i };
+	}
+	frames[COMPILED].flags = WIRE_frame_flags_FRAME_POINTER;
+	frames[0].flags = WIRE_frame_flags_EXACT;
+	if (language == SCRIPT_BEAM &&
+	    sample->walk.size >= sizeof(struct walk_list_head) + sizeof(first)) {
+		memcpy(first, (const char *)sample->walk.data + sizeof(struct walk_list_head),
+		       sizeof(first));
+		frames[FRAMES - 1].address = first[2];
+		pointers[FRAMES - 1] = first[0];
+	}
+	return (struct unwinding){
 		.arch = &arch_x86_64,
 		.sample = sample,
 		.process = get_process(),
@@ -236,17 +263,22 @@ static void check_merge(struct script_stack *stack, const struct wire_sample *sa
 		.made = { MADE },
 		.n_made = 1,
 		.end = end,
+		.last_fp = first[0],
 	};
+}
+
+static void check_merge(struct script_stack *stack, const struct wire_sample *sample,
+			enum wire_stack_end end)
+{
+	struct unwinding unwinding = make_unwinding(stack->language, sample, end);
 	enum script_outcome outcome;
 	size_t n_c;
 
-	for (size_t i = 0; i < FRAMES; i++) {
-		pointers[i] = i * FRAME_SIZE;
-		frames[i] = (struct wire_frame){ .address = i };
-	}
-	frames[COMPILED].flags = WIRE_frame_flags_FRAME_POINTER;
-	frames[0].flags = WIRE_frame_flags_EXACT;
 	outcome = script_merge(stack, &loop, MAPPING, &unwinding);
+	if (stack->has_own_end) { /* a script ends the stack, in the place of the last frame */
+		fuzz_check(outcome == SCRIPT_WHOLE && unwinding.n_frames == FRAMES + stack->n - 1);
+		return;
+	}
 	n_c = FRAMES - count_removed(&unwinding, stack);
 	fuzz_check(unwinding.n_frames <= n_c + stack->n);
 	if (stack->anchoring == SCRIPT_ANCHOR_POINTER) {
@@ -276,6 +308,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	struct fuzz_input input = { bytes, size };
 	static const uint64_t registers[ARCH_REGISTERS_MAX];
 	struct wire_sample sample = { .process = PROCESS };
+	struct unwinding unwinding;
+	struct script_thread thread;
 	struct runtime_fields fields;
 	struct code_table codes;
 	enum script_outcome outcome;
@@ -290,7 +324,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	sample.registers.n = arch_x86_64.n_registers;
 	stack.language = fields.language;
 	stack.image = IMAGE;
-	outcome = script_readers[fields.language].read(&fields, &codes, &sample, &stack);
+	unwinding = make_unwinding(fields.language, &sample, WIRE_stack_end_COMPLETE);
+	thread = (struct script_thread){
+		.sample = &sample,
+		.last = { unwinding.frames[FRAMES - 1].address,
+			  unwinding.stack_pointers[FRAMES - 1], unwinding.last_fp },
+	};
+	outcome = script_readers[fields.language].read(&fields, &codes, &thread, &stack);
 	fuzz_check(outcome < SCRIPT_UNPLACED);
 	fuzz_check(outcome <= SCRIPT_PARTLY || !stack.n_segments);
 	for (size_t i = 0; i < stack.n_segments; i++)

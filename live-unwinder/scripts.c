@@ -58,6 +58,18 @@ struct made_calls scripts_find_calls(const struct scripts *scripts,
 	return made_calls_of(runtime_table_find(&scripts->runtimes, sample->process), sample);
 }
 
+static struct script_thread thread_of(const struct unwinding *unwinding)
+{
+	size_t last = unwinding->n_frames - 1;
+
+	return (struct script_thread){
+		.sample = unwinding->sample,
+		.sp = unwinding_register(unwinding, unwinding->arch->sp),
+		.last = { unwinding->frames[last].address, unwinding->stack_pointers[last],
+			  unwinding->last_fp },
+	};
+}
+
 static enum script_outcome add_frames(struct scripts *scripts,
 				      const struct process_table *processes, size_t n_frames_max,
 				      const struct runtime_fields *fields,
@@ -65,9 +77,10 @@ static enum script_outcome add_frames(struct scripts *scripts,
 {
 	const struct mapping *mapping = mapping_table_find(process_mappings(&processes->kernel),
 							   script_start(fields->language));
+	const struct script_thread thread = thread_of(unwinding);
 	enum script_outcome outcome, merged;
 
-	outcome = script_readers[fields->language].read(fields, &scripts->codes, unwinding->sample,
+	outcome = script_readers[fields->language].read(fields, &scripts->codes, &thread,
 							&scripts->stack);
 	if (!scripts->stack.n_segments)
 		return outcome;

@@ -340,9 +340,10 @@ int unwinder_handle_sample(struct stage *stage, void *data, const void *view)
 	if (r < 0)
 		return r;
 	doubt_end(&unwinding);
-	count_end(stage, self, &unwinding);
 	scripts_add(&self->scripts, &self->identity.processes, WIRE_FRAMES_MAX - n_kernel,
 		    &unwinding);
+	doubt_end(&unwinding); /* a script's last function may be the end */
+	count_end(stage, self, &unwinding);
 	stack.end = unwinding.end;
 	stack.frames = (struct wire_frames){ self->frames, n_kernel + unwinding.n_frames };
 	r = trace_contexts_find(&self->trace_contexts, stage, &sample, &stack.trace_context);

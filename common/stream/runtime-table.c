@@ -149,6 +149,16 @@ static const struct field_name lua_names[] = {
 	{ NULL, 0, false },
 };
 
+static const struct field_name beam_names[] = {
+	{ "process.top", offsetof(struct runtime_fields, beam.process_top), false },
+	{ "stack.end", offsetof(struct runtime_fields, beam.stack_end), true },
+	{ "function.size", offsetof(struct runtime_fields, beam.function_size), false },
+	{ "function.arity", offsetof(struct runtime_fields, beam.function_arity), false },
+	{ "atom.size", offsetof(struct runtime_fields, beam.atom_size), false },
+	{ "atom.length", offsetof(struct runtime_fields, beam.atom_length), false },
+	{ NULL, 0, false },
+};
+
 #define RANGE_NAMES(number)                                                                        \
 	{ "frames.from" #number, offsetof(struct runtime_fields, hotspot.frame_from[number]),      \
 	  true },                                                                                  \
@@ -325,6 +335,14 @@ static bool complete_lua(struct runtime_fields *fields)
 	       lua->text_short >= 0 && lua->text_long >= 0 && has_loop(&fields->loop);
 }
 
+static bool complete_beam(struct runtime_fields *fields)
+{
+	const struct beam_fields *beam = &fields->beam;
+
+	return beam->process_top >= 0 && beam->stack_end >= 0 && beam->function_size >= 0 &&
+	       beam->function_arity >= 0 && beam->atom_size >= 0 && beam->atom_length >= 0;
+}
+
 struct language {
 	const struct field_name *names;
 	/* Fills in what a runtime need not say. False: something is missing. */
@@ -339,6 +357,7 @@ static const struct language languages[SCRIPT_LANGUAGES_MAX] = {
 	[SCRIPT_HOTSPOT] = { hotspot_names, complete_hotspot },
 	[SCRIPT_PERL] = { perl_names, complete_perl },
 	[SCRIPT_LUA] = { lua_names, complete_lua },
+	[SCRIPT_BEAM] = { beam_names, complete_beam },
 };
 
 void runtime_table_deinit(struct runtime_table *table)

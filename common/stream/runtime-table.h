@@ -81,6 +81,16 @@ struct lua_fields {
 	int64_t text_short, text_long;
 };
 
+/* Likewise in BEAM's. What is recorded of a function are its numbers of names, and those. */
+struct beam_fields {
+	int64_t process_top;   /* where a process has the top of its stack */
+	int64_t stack_end;     /* the address to which the outermost function returns */
+	int64_t function_size; /* of what is recorded of a function itself, */
+	int64_t function_arity;
+	int64_t atom_size; /* and of an atom, */
+	int64_t atom_length; /* with the length of its name, in two bytes */
+};
+
 /* Likewise in Perl's (script/perl-sub.h). */
 struct perl_fields {
 	/* In a window of a stack: the array of its contexts, the next stack, its last context. */
@@ -164,6 +174,7 @@ struct runtime_fields {
 		struct hotspot_fields hotspot;
 		struct perl_fields perl;
 		struct lua_fields lua;
+		struct beam_fields beam;
 	};
 };
 

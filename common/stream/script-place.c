@@ -6,7 +6,7 @@
 static const char *const paths[SCRIPT_LANGUAGES_MAX] = {
 	[SCRIPT_CPYTHON] = "[cpython]", [SCRIPT_PHP] = "[php]",		[SCRIPT_V8] = "[v8]",
 	[SCRIPT_RUBY] = "[ruby]",	[SCRIPT_HOTSPOT] = "[hotspot]", [SCRIPT_PERL] = "[perl]",
-	[SCRIPT_LUA] = "[lua]",
+	[SCRIPT_LUA] = "[lua]",	[SCRIPT_BEAM] = "[beam]",
 };
 
 const char *script_path(enum script_language language)
@@ -17,7 +17,7 @@ const char *script_path(enum script_language language)
 static const char *const frame_types[SCRIPT_LANGUAGES_MAX] = {
 	[SCRIPT_CPYTHON] = "cpython", [SCRIPT_PHP] = "php",	[SCRIPT_V8] = "v8js",
 	[SCRIPT_RUBY] = "ruby",	      [SCRIPT_HOTSPOT] = "jvm", [SCRIPT_PERL] = "perl",
-	[SCRIPT_LUA] = "lua",
+	[SCRIPT_LUA] = "lua",	      [SCRIPT_BEAM] = "beam",
 };
 
 const char *script_frame_type(enum script_language language)

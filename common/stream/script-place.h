@@ -20,6 +20,7 @@ enum script_language {
 	SCRIPT_HOTSPOT,
 	SCRIPT_PERL,
 	SCRIPT_LUA,
+	SCRIPT_BEAM,
 	SCRIPT_LANGUAGES_MAX,
 };
 

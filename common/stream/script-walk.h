@@ -49,3 +49,26 @@ enum walk_call_kind {
 	WALK_CALL_ENTRY,
 	WALK_CALL_COMPILED,
 };
+
+/*
+ * Of made code that has a stack for itself: the window of a return address on it, whose place is
+ * the element's address. The first element is what the code executes; its address is the stack
+ * pointer, or where the thread's own stack is while the code is out of its own.
+ */
+struct walk_return {
+	uint64_t pc;
+	uint64_t object; /* the address of what describes the function; 0: no function has it */
+	uint64_t line;	 /* what the table of lines says of the place; 0: nothing */
+};
+
+/* The window of the only element of the second list: bounds of that stack, as its owner has them.
+ */
+struct walk_bounds {
+	uint64_t top; /* as it was when it was left; old while code is executed on it */
+	uint64_t low, high;
+	uint64_t other;		     /* where the thread's own stack begins below the code */
+	uint64_t code_from, code_to; /* of the function that is executed; 0: it is in none */
+};
+
+/* The third list has windows of code, from where it is executed on. */
+enum { WALK_CODE_WINDOW = 128 };

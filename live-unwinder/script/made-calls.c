@@ -18,6 +18,8 @@ struct made_calls made_calls_of(const struct runtime_fields *fields,
 			.interpreter = fields->loop.from / 2 + fields->loop.to / 2,
 			.is_in_loop = true,
 		};
+	if (fields && fields->language == SCRIPT_BEAM) /* it is on another stack (beam-walk.h) */
+		return (struct made_calls){ .are_told = true };
 	if (!fields || fields->language != SCRIPT_HOTSPOT)
 		return (struct made_calls){ 0 };
 	if (hotspot_walk_open(&fields->hotspot, sample, &frames) != SCRIPT_WHOLE)

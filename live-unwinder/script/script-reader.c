@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "live-unwinder/script/script-reader.h"
+#include "live-unwinder/script/beam-walk.h"
 #include "live-unwinder/script/cpython-objects.h"
 #include "live-unwinder/script/cpython-trait.h"
 #include "live-unwinder/script/cpython-walk.h"
@@ -19,10 +20,11 @@ static uint64_t trait_of_cpython(const struct runtime_fields *fields,
 /* Up to 3.10 frames are objects. */
 static enum script_outcome read_cpython(const struct runtime_fields *fields,
 					const struct code_table *codes,
-					const struct wire_sample *sample, struct script_stack *ret)
+					const struct script_thread *thread,
+					struct script_stack *ret)
 {
 	return (fields->cpython.frame_unit > 0 ? cpython_objects_read : cpython_walk_read)(
-		&fields->cpython, codes, sample, ret);
+		&fields->cpython, codes, thread->sample, ret);
 }
 
 static uint64_t trait_of_php(const struct runtime_fields *fields, const struct wire_memory *record)
@@ -32,9 +34,9 @@ static uint64_t trait_of_php(const struct runtime_fields *fields, const struct w
 
 static enum script_outcome read_php(const struct runtime_fields *fields,
 				    const struct code_table *codes,
-				    const struct wire_sample *sample, struct script_stack *ret)
+				    const struct script_thread *thread, struct script_stack *ret)
 {
-	return php_walk_read(&fields->php, codes, sample, ret);
+	return php_walk_read(&fields->php, codes, thread->sample, ret);
 }
 
 static uint64_t trait_of_v8(const struct runtime_fields *fields, const struct wire_memory *record)
@@ -43,10 +45,10 @@ static uint64_t trait_of_v8(const struct runtime_fields *fields, const struct wi
 }
 
 static enum script_outcome read_v8(const struct runtime_fields *fields,
-				   const struct code_table *codes, const struct wire_sample *sample,
-				   struct script_stack *ret)
+				   const struct code_table *codes,
+				   const struct script_thread *thread, struct script_stack *ret)
 {
-	return v8_walk_read(&fields->v8, codes, sample, ret);
+	return v8_walk_read(&fields->v8, codes, thread->sample, ret);
 }
 
 static uint64_t trait_of_ruby(const struct runtime_fields *fields, const struct wire_memory *record)
@@ -56,9 +58,9 @@ static uint64_t trait_of_ruby(const struct runtime_fields *fields, const struct 
 
 static enum script_outcome read_ruby(const struct runtime_fields *fields,
 				     const struct code_table *codes,
-				     const struct wire_sample *sample, struct script_stack *ret)
+				     const struct script_thread *thread, struct script_stack *ret)
 {
-	return ruby_walk_read(&fields->ruby, codes, sample, ret);
+	return ruby_walk_read(&fields->ruby, codes, thread->sample, ret);
 }
 
 static uint64_t trait_of_lua(const struct runtime_fields *fields, const struct wire_memory *record)
@@ -68,9 +70,22 @@ static uint64_t trait_of_lua(const struct runtime_fields *fields, const struct w
 
 static enum script_outcome read_lua(const struct runtime_fields *fields,
 				    const struct code_table *codes,
-				    const struct wire_sample *sample, struct script_stack *ret)
+				    const struct script_thread *thread, struct script_stack *ret)
 {
-	return lua_walk_read(&fields->lua, codes, sample, ret);
+	return lua_walk_read(&fields->lua, codes, thread->sample, ret);
+}
+
+/* All records of BEAM are of functions. */
+static uint64_t trait_of_beam(const struct runtime_fields *fields, const struct wire_memory *record)
+{
+	return 1;
+}
+
+static enum script_outcome read_beam(const struct runtime_fields *fields,
+				     const struct code_table *codes,
+				     const struct script_thread *thread, struct script_stack *ret)
+{
+	return beam_walk_read(&fields->beam, codes, thread, ret);
 }
 
 static uint64_t trait_of_perl(const struct runtime_fields *fields, const struct wire_memory *record)
@@ -80,9 +95,9 @@ static uint64_t trait_of_perl(const struct runtime_fields *fields, const struct 
 
 static enum script_outcome read_perl(const struct runtime_fields *fields,
 				     const struct code_table *codes,
-				     const struct wire_sample *sample, struct script_stack *ret)
+				     const struct script_thread *thread, struct script_stack *ret)
 {
-	return perl_walk_read(&fields->perl, codes, sample, ret);
+	return perl_walk_read(&fields->perl, codes, thread->sample, ret);
 }
 
 static uint64_t trait_of_hotspot(const struct runtime_fields *fields,
@@ -93,9 +108,10 @@ static uint64_t trait_of_hotspot(const struct runtime_fields *fields,
 
 static enum script_outcome read_hotspot(const struct runtime_fields *fields,
 					const struct code_table *codes,
-					const struct wire_sample *sample, struct script_stack *ret)
+					const struct script_thread *thread,
+					struct script_stack *ret)
 {
-	return hotspot_walk_read(&fields->hotspot, codes, sample, ret);
+	return hotspot_walk_read(&fields->hotspot, codes, thread->sample, ret);
 }
 
 const struct script_reader script_readers[SCRIPT_LANGUAGES_MAX] = {
@@ -104,6 +120,7 @@ const struct script_reader script_readers[SCRIPT_LANGUAGES_MAX] = {
 	[SCRIPT_V8] = { trait_of_v8, V8_CODE, read_v8 },
 	[SCRIPT_RUBY] = { trait_of_ruby, 0, read_ruby },
 	[SCRIPT_LUA] = { trait_of_lua, 0, read_lua },
+	[SCRIPT_BEAM] = { trait_of_beam, 0, read_beam },
 	[SCRIPT_PERL] = { trait_of_perl, 0, read_perl },
 	[SCRIPT_HOTSPOT] = { trait_of_hotspot, HOTSPOT_OBJECT_CODE, read_hotspot },
 };

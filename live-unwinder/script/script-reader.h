@@ -16,7 +16,7 @@ struct script_reader {
 	 */
 	enum script_outcome (*read)(const struct runtime_fields *fields,
 				    const struct code_table *codes,
-				    const struct wire_sample *sample, struct script_stack *ret);
+				    const struct script_thread *thread, struct script_stack *ret);
 };
 
 extern const struct script_reader script_readers[SCRIPT_LANGUAGES_MAX];

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "common/stream/script-place.h"
+#include "common/wire/wire.h"
 
 enum { SCRIPT_FRAMES_MAX = 1024 };
 
@@ -63,7 +64,17 @@ struct script_stack {
 	/* Of activations that are counted: addresses of what calls one that executes more of a
 	 * segment, and of what calls that of the last segment. */
 	int64_t more_from, more_to, main_from, main_to;
+	bool has_own_end;     /* the script's last function ends the stack: nothing has called it */
 	bool loop_calls_made; /* for what it executes, itself or by another function */
+};
+
+/* A thread whose walk is read: its sample, the stack pointer, and the last frame of its stack. */
+struct script_thread {
+	const struct wire_sample *sample;
+	uint64_t sp;
+	struct {
+		uint64_t pc, sp, fp; /* `fp` 0: it is not known */
+	} last;
 };
 
 enum script_outcome {
@@ -91,7 +102,7 @@ static inline void script_stack_begin(struct script_stack *stack, enum script_an
 	stack->frames_from = 0;
 	stack->resume_from = stack->resume_to = 0;
 	stack->more_from = stack->more_to = stack->main_from = stack->main_to = 0;
-	stack->loop_calls_made = false;
+	stack->loop_calls_made = stack->has_own_end = false;
 }
 
 /* Returns an outcome. What a reader has found before something was wrong is forgotten. */

@@ -114,6 +114,7 @@ struct walk_memory {
 	uint64_t head[WALK_HEAD_WORDS + WALK_MORE_MAX / 8 + WALK_NEAR_WORDS + 1],
 		text[WALK_TEXT_WORDS + 1];
 	uint64_t at[WALK_TEXTS_MAX + 1]; /* addresses: of the object, and of each text; 0: none */
+	uint64_t found; /* the address of texts WALK_OF_FOUND, which never changes; 0: none */
 };
 
 /* A search for the code that an element executes. */
@@ -142,6 +143,28 @@ struct walk_registers {
 	uint64_t pid;
 };
 
+enum { WALK_OWN_WORDS = 64 };
+
+/* How many elements of each table were in front of a place. */
+struct walk_found {
+	uint16_t module, function;
+	uint32_t line;
+};
+
+/* A stack that made code has for itself (struct walk_own_stack), and a function that is in it. */
+struct walk_own {
+	struct walk_bounds bounds;
+	uint64_t from;	     /* its first word that is read, */
+	uint64_t from_there; /* and the first one that is in memory; 0: all are */
+	uint64_t words[WALK_OWN_WORDS];
+	uint64_t modules, n_modules;	  /* the table */
+	uint64_t code_from, code_to;	  /* of all modules */
+	uint64_t place;			  /* that was looked for, and */
+	uint64_t object, end, line, file; /* its function; 0: none */
+	struct walk_found last;
+	uint64_t file_at, known_file; /* where the number was of the last file, and that */
+};
+
 /* An element's object, and the one of its code, while objects like the first are its members. */
 struct walk_work {
 	struct walk_state state;
@@ -149,6 +172,7 @@ struct walk_work {
 	struct walk_search search;
 	struct walk_call call; /* the current frame */
 	struct walk_made made;
+	struct walk_own own;
 	struct walk_memory memory, of_code;
 	uint64_t members[1 + WALK_MEMBERS_MAX]; /* their number, and identities */
 };
@@ -218,6 +242,17 @@ static __always_inline uint64_t walk_mix(uint64_t hash, uint64_t word)
 static __always_inline uint64_t walk_mask(uint64_t is_set)
 {
 	return -(is_set & 1);
+}
+
+/* What has a number; 0: nothing has. */
+static __always_inline uint64_t walk_numbered(const struct walk_numbers *numbers, uint64_t word)
+{
+	uint64_t number = word >> (numbers->shift & 63),
+		 within = number & ((1ULL << (numbers->bits & 31)) - 1),
+		 table = walk_read_pointer(walk_read_pointer(numbers->tables) +
+					   (number >> (numbers->bits & 31)) * sizeof(word));
+
+	return table ? walk_read_pointer(table + within * sizeof(word)) : 0;
 }
 
 /* How many bytes a head has. */
@@ -359,9 +394,14 @@ __noinline uint64_t walk_text_address(const struct walk_text *text, uint64_t mas
 	of = text->of;
 	barrier_var(at);
 	barrier_var(of);
-	if (!of)
-		return at > WALK_OBJECT_MAX - 8 ? 0
-						: *(const uint64_t *)(memory->bytes + at) & mask;
+	if (of == WALK_OF_FOUND)
+		return memory->found;
+	if (!of) {
+		if (at > WALK_OBJECT_MAX - 8)
+			return 0;
+		at = *(const uint64_t *)(memory->bytes + at) & mask;
+		return text->numbers.tables ? walk_numbered(&text->numbers, at) : at;
+	}
 	base = of > WALK_TEXTS_MAX ? 0 : memory->at[of];
 	if (!base || !walk_is_of_kind(text, memory, base, near))
 		return 0;
@@ -448,6 +488,8 @@ __noinline uint64_t walk_identity(const struct walk_object *object, struct walk_
 	words = (const void *)memory->bytes;
 	for (uint32_t i = 0; i < WALK_OBJECT_WORDS && object->words >> i; i++)
 		hash = walk_mix(hash, words[i] & walk_mask(object->words >> i));
+	if (memory->found)
+		hash = walk_mix(hash, memory->found);
 	for (uint32_t i = 0; i < WALK_TEXTS_MAX && object->texts[i].size; i++) {
 		const struct walk_text *text = &object->texts[i];
 		uint64_t at = 0;

@@ -4,6 +4,7 @@
 
 #include "perf-source/bpf/read-code.h"
 #include "perf-source/bpf/read-frames.h"
+#include "perf-source/bpf/read-own-stack.h"
 
 /* Puts the word behind a window to which it leads; 0: it leads nowhere. */
 static __always_inline void walk_put_word(const struct walk_word *word, char *window, uint64_t size)
@@ -356,8 +357,13 @@ static __always_inline void walk_run(struct walk *walk, const struct walk_callba
 
 	*state = (struct walk_state){ .room = room };
 	walk->work->memory.part.sp = sp;
+	walk->work->memory.found = walk->work->of_code.found = 0;
 	if (walk->program->frames.heaps[0].to) {
 		walk_run_frames(walk, callbacks);
+		return;
+	}
+	if (walk->program->own.high) {
+		walk_run_own_stack(walk, callbacks);
 		return;
 	}
 	if (walk->program->kept.words)

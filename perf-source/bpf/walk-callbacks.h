@@ -69,6 +69,18 @@ static long walk_made(uint32_t i, void *walk)
 	return walk_read_made(walk, &maps);
 }
 
+static long walk_slot(uint32_t i, void *walk)
+{
+	return walk_read_slot(walk, i);
+}
+
+static long walk_function(uint32_t i, void *walk)
+{
+	const struct walk_maps maps = walk_own_maps();
+
+	return walk_read_function(walk, &maps, i);
+}
+
 static const struct walk_callbacks walk_callbacks = {
 	.element = walk_element,
 	.code = walk_code,
@@ -77,4 +89,6 @@ static const struct walk_callbacks walk_callbacks = {
 	.made = walk_made,
 	.piece = walk_piece,
 	.callee = walk_callee,
+	.slot = walk_slot,
+	.function = walk_function,
 };

@@ -48,7 +48,7 @@ static bool is_text_valid(const struct walk_object *object, size_t i)
 	       (text->size <= WALK_TEXT_MAX && text->skip <= WALK_HEAD_MAX &&
 		text->length < WALK_FIELDS_MAX && text->hash < WALK_FIELDS_MAX &&
 		text->unit < WALK_FIELDS_MAX && text->count < WALK_FIELDS_MAX &&
-		text->more <= WALK_MORE_MAX && text->of <= i &&
+		text->more <= WALK_MORE_MAX && (text->of <= i || text->of == WALK_OF_FOUND) &&
 		text->outside_at < WALK_FIELDS_MAX && text->inside_length < WALK_FIELDS_MAX &&
 		text->index_of <= i && text->length_at < WALK_HEAD_MAX &&
 		(!text->sized_by || text->sized_by + sizeof(uint32_t) <= object->size) &&
@@ -135,6 +135,24 @@ static bool are_frames_valid(const struct walk_program *program)
 			       sizeof(struct walk_call));
 }
 
+static bool is_line_word(uint16_t at)
+{
+	return at % 8 == 0 && at <= 3 * 8;
+}
+
+/* A stack of made code, if there is one: its windows have a form of their own. */
+static bool is_own_stack_valid(const struct walk_program *program)
+{
+	const struct walk_own_stack *own = &program->own;
+
+	return !own->high ||
+	       (program->lists[0].window == sizeof(struct walk_return) &&
+		is_root_valid(&own->other) && own->version_size && is_line_word(own->line_files) &&
+		is_line_word(own->line_size) && is_line_word(own->line_words) &&
+		is_line_word(own->line_places) && !program->beside.size && !program->code.steps &&
+		!program->frames.heaps[0].to && !program->word.n_loads);
+}
+
 /* Elements of all lists have one. */
 static bool is_beside_valid(const struct walk_program *program)
 {
@@ -158,5 +176,6 @@ bool walk_program_is_valid(const struct walk_program *program)
 	return window && is_word_valid(&program->word, window) &&
 	       is_object_valid(&program->object, window, with_word) && is_beside_valid(program) &&
 	       program->kept.words <= WALK_KEPT_WORDS_MAX &&
-	       is_code_valid(&program->code, window) && are_frames_valid(program);
+	       is_code_valid(&program->code, window) && are_frames_valid(program) &&
+	       is_own_stack_valid(program);
 }

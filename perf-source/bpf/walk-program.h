@@ -40,6 +40,7 @@ enum {
 	WALK_CALLEES_MAX = 512,
 	WALK_BEGINS_MAX = 8,
 	WALK_NOT_THERE = UINT16_MAX,
+	WALK_OF_FOUND = UINT8_MAX,
 };
 
 enum walk_base {
@@ -114,7 +115,17 @@ struct walk_word {
 	uint64_t last_mask, last;
 };
 
+/* Where things are that have numbers: in a table of tables, which has an address at `tables`. */
+struct walk_numbers {
+	uint64_t tables; /* 0: there is no such table */
+	uint8_t shift;	 /* bits of a word below the number, */
+	uint8_t bits;	 /* and bits of the number within a table */
+	uint8_t reserved[6];
+};
+
 struct walk_text {
+	/* Of a pointer of the object that is no address, but such a number. */
+	struct walk_numbers numbers;
 	uint16_t pointer; /* where the object, or the head of the text before, has its address */
 	uint16_t size;	  /* bytes; 0: there is none */
 	uint16_t skip;	  /* bytes in front of what is text: its head */
@@ -126,7 +137,8 @@ struct walk_text {
 	uint8_t unit_shift; /* above so many others; */
 	uint8_t plain;	    /* a bit of this word: if it is not set, */
 	uint8_t more;	    /* the head has so many bytes more */
-	uint8_t of;	    /* which text has its address, from 1 on; 0: the object */
+	/* Which text has its address, from 1 on; 0: the object; WALK_OF_FOUND: what was found. */
+	uint8_t of;
 	/*
 	 * If the text before has its address, so much further for each that the upper half of a
 	 * word of its head counts, up to a limit. 0: no further.
@@ -271,8 +283,32 @@ struct walk_frames {
 	uint16_t own;	     /* where it has the address of one more, that it was made of */
 };
 
+/*
+ * A stack that made code has for itself, whose owner the first list's root leads to. A table of
+ * modules, sorted by where their code begins and ends, leads from an address to its module; that
+ * has tables of its functions and of lines. The first list is of all words of the stack that may be
+ * return addresses (struct walk_return).
+ */
+struct walk_own_stack {
+	struct walk_root other;	 /* leads to where the thread's own stack is meanwhile */
+	uint16_t top, low, high; /* where the owner has the bounds; 0 all: there is no such stack */
+	uint16_t unnoted;	 /* bytes that may be in use beyond the top, since it was noted */
+	uint64_t last;		 /* the return address of the outermost function */
+	uint64_t version;	 /* where the number is of the current version, in 4 bytes, */
+	uint64_t modules;	 /* of the table: its address and size are in such a structure */
+	uint16_t version_size;
+	uint16_t n_functions, functions; /* where a module has their number, and their begins; */
+	uint16_t lines;			 /* and the address of a structure with: */
+	uint16_t line_files, line_size, line_words, line_places;
+	uint64_t file_mask;   /* of the pointers to the names of files, */
+	uint16_t file_before; /* which begin so many bytes in front */
+	uint8_t file_shift;   /* of a line: the bits above are the number of its file */
+	uint8_t reserved[3];
+};
+
 struct walk_program {
 	struct walk_list lists[WALK_LISTS_MAX];
+	struct walk_own_stack own;
 	struct walk_kept kept;
 	struct walk_word word;
 	struct walk_object object;

@@ -7,7 +7,6 @@ static const struct {
 	const char *files[2]; /* how the names of those begin that may hold it */
 	const char *name, *symbol;
 } languages[OTHER_LANGUAGES_MAX] = {
-	{ { "beam.", "beam." }, "Erlang", "enif_make_badarg" },
 	{ { "libcoreclr.", "libcoreclr." }, ".NET", "coreclr_initialize" },
 };
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/stream/script-place.h"
+#include "symbolizer/script/beam-function.h"
 #include "symbolizer/script/cpython-code.h"
 #include "symbolizer/script/hotspot-method.h"
 #include "symbolizer/script/lua-proto.h"
@@ -188,6 +189,17 @@ static struct script_code *make_lua(const struct runtime_fields *fields,
 	return made;
 }
 
+/* The places of BEAM are lines. */
+static struct script_code *make_beam(const struct runtime_fields *fields,
+				     const struct wire_memory *record, bool *ret_is_damaged)
+{
+	static const struct script_lines none;
+	struct script_code_text text;
+
+	*ret_is_damaged = !beam_function_decode(&fields->beam, record, &text);
+	return *ret_is_damaged ? NULL : make_code(&text, &none);
+}
+
 /* The places of Perl are lines. */
 static struct script_code *make_perl(const struct runtime_fields *fields,
 				     const struct wire_memory *record, bool *ret_is_damaged)
@@ -206,7 +218,7 @@ static struct script_code *(*const makers[SCRIPT_LANGUAGES_MAX])(
 	bool *ret_is_damaged) = {
 	[SCRIPT_CPYTHON] = make_cpython, [SCRIPT_PHP] = make_php,	  [SCRIPT_V8] = make_v8,
 	[SCRIPT_RUBY] = make_ruby,	 [SCRIPT_HOTSPOT] = make_hotspot, [SCRIPT_PERL] = make_perl,
-	[SCRIPT_LUA] = make_lua,
+	[SCRIPT_LUA] = make_lua,	 [SCRIPT_BEAM] = make_beam,
 };
 
 /* Takes over the code. */
@@ -268,7 +280,7 @@ void script_names_forget(struct script_names *names, uint64_t number)
 	runtime_table_forget(&names->runtimes, number);
 }
 
-/* Places of PHP and Perl are lines. */
+/* Places of PHP, Perl and BEAM are lines. */
 static uint32_t find_as_place(const struct script_lines *lines, uint64_t place)
 {
 	return place ? place : lines->first_line;
@@ -289,6 +301,7 @@ static uint32_t (*const line_finders[SCRIPT_LANGUAGES_MAX])(const struct script_
 	[SCRIPT_HOTSPOT] = hotspot_lines_find,
 	[SCRIPT_PERL] = find_as_place,
 	[SCRIPT_LUA] = lua_lines_find,
+	[SCRIPT_BEAM] = find_as_place,
 };
 
 void script_names_find(const struct script_names *names, struct wire_symbol *symbol)

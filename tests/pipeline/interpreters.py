@@ -142,11 +142,12 @@ class MadeChains:
     """The lines of chains whose functions the program makes, in a file of their own."""
 
     CHAINS = None
+    CALLEE = "callee"  # as the program calls what it is to call
     LINES = 6  # of each function: spin is called in the second one, and others in the next two
 
     @staticmethod
     def begins_chain(frame):
-        """Whether a frame of the program's file calls the first function, in a line without `callee`."""
+        """Whether a frame of the program's file calls the first function, in a line without CALLEE."""
         return frame.name == "run"
 
     def check_lines(self, frames):
@@ -159,4 +160,4 @@ class MadeChains:
                 self.assertIn(frame.line - first, {2} if inner.name == "spin" else {3, 4}, frames)
             elif is_made(inner.name) and not self.begins_chain(frame):
                 self.assertEqual(frame.file, str(self.CHAINS))
-                self.assertIn("callee", source[frame.line - 1], frames)
+                self.assertIn(self.CALLEE, source[frame.line - 1], frames)

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Stacks have the functions of Erlang's processes outside of those of C that they call."""
+import sys
+
+import erlang
+import pipeline
+from interpreters import MadeChains, ScriptTest, is_true
+
+SOURCE = erlang.CHAINS.read_text().splitlines()
+WAYS = [line for line, text in enumerate(SOURCE, 1) if text.startswith("way(")]
+GARBAGE_COLLECTION = 0.95  # else: as a stack moves nobody can read it
+
+
+class Erlang(MadeChains, ScriptTest):
+    CHAINS = erlang.CHAINS
+    CALLEE = "Callee()"
+    plain = staticmethod(erlang.plain)
+
+    def setUp(self):
+        super().setUp()
+        if not erlang.interpreters():
+            self.skipTest("no Erlang could be fetched")
+
+    def record(self, erl, *arguments):
+        erlang.compile_chains(erl, self.directory)
+        self.record_program(erl, "-pa", self.directory, "-run", "chains", "main", *arguments)
+
+    @staticmethod
+    def begins_chain(frame):
+        return "round_of" in frame.name
+
+    def check(self, outermost):
+        chains, outcomes = self.chains()
+        self.assertGreater(len(chains), 500)
+        self.assertGreater(outcomes["whole"], GARBAGE_COLLECTION * (sum(outcomes.values()) - outcomes.get("no-frames", 0)), outcomes)
+        for frames in chains:
+            self.assertTrue(is_true([frame.name for frame in frames]), frames)
+            self.assertIn(outermost, frames[-1].name)
+        return chains
+
+    def test_chains_are_true_and_whole(self):
+        for erl in erlang.interpreters():
+            with self.subTest(erl):
+                self.record(erl, "2")
+                chains = self.check("init:do_boot/3")
+                for frames in chains:
+                    self.check_lines(frames)
+                called = {frame.line for frames in chains for frame in frames if frame.name == "chains:way/2"}
+                self.assertGreater(len(called), 0.9 * len(WAYS))
+
+    def test_each_process_has_its_own(self):
+        for erl in erlang.interpreters():
+            with self.subTest(erl):
+                self.record(erl, "2", "process")
+                self.check("chains:-round_of/2")
+
+    def test_code_that_is_replaced_has_its_names(self):
+        for erl in erlang.interpreters():
+            with self.subTest(erl):
+                self.record(erl, "2", "reload")
+                self.check("init:do_boot/3")
+
+
+if __name__ == "__main__":
+    sys.exit(pipeline.main())
