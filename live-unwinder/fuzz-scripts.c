@@ -331,7 +331,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 			  unwinding.stack_pointers[FRAMES - 1], unwinding.last_fp },
 	};
 	outcome = script_readers[fields.language].read(&fields, &codes, &thread, &stack);
-	fuzz_check(outcome < SCRIPT_UNPLACED);
+	fuzz_check(outcome < SCRIPT_UNPLACED || outcome == SCRIPT_CUT);
 	fuzz_check(outcome <= SCRIPT_PARTLY || !stack.n_segments);
 	for (size_t i = 0; i < stack.n_segments; i++)
 		n += stack.segments[i].n;

@@ -8,6 +8,7 @@ import pipeline
 from interpreters import PROGRAMS, fetch_package
 
 CHAINS = PROGRAMS / "chains.erl"
+FAKE = pipeline.BUILD / "tests" / "pipeline" / "beam.fake"
 SUITES = "bookworm", "trixie"  # OTP 25 and 27
 MADE = re.compile(r"made:(\w+)/0$")
 OWN = "erl_child_setup", "inet_gethost"  # programs that it starts

@@ -61,5 +61,23 @@ class Erlang(MadeChains, ScriptTest):
                 self.check("init:do_boot/3")
 
 
+class Fake(ScriptTest):
+    def test_functions_to_which_a_process_returns(self):
+        self.record_program(erlang.FAKE, "0.5", "good")
+        found = list(filter(None, self.calls()[0]))
+        self.assertGreater(len(found), 50)
+        for frames in found:
+            self.assertEqual([tuple(frame) for frame in frames],
+                             [(True, f"fake:{name}/{i}", "fake.erl", 10 + i) for i, name in enumerate(["inner", "middle", "outer"])])
+
+    def test_functions_whose_names_cannot_be_read(self):
+        self.record_program(erlang.FAKE, "0.5", "names")
+        names = {frame.name for frames in self.calls()[0] for frame in frames}
+        self.assertEqual(names, {""})
+
+    def test_functions_that_no_process_has(self):
+        self.check_none(erlang.FAKE, "guard", "garbage", "huge", "unsorted", "stale", "end", "bounds")
+
+
 if __name__ == "__main__":
     sys.exit(pipeline.main())
