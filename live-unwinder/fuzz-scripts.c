@@ -275,7 +275,7 @@ static void check_merge(struct script_stack *stack, const struct wire_sample *sa
 	size_t n_c;
 
 	outcome = script_merge(stack, &loop, MAPPING, &unwinding);
-	if (stack->has_own_end) { /* a script ends the stack, in the place of the last frame */
+	if (stack->own_end) { /* a script ends the stack, in the place of the last frame */
 		fuzz_check(outcome == SCRIPT_WHOLE && unwinding.n_frames == FRAMES + stack->n - 1);
 		return;
 	}

@@ -242,10 +242,10 @@ static void put_segments(const struct placing *placing, uint32_t mapping,
 }
 
 /* What executes the script's functions is its own code, the last frame: they stand for it. */
-static void end_with_script(struct unwinding *unwinding)
+static void end_with_script(const struct script_stack *stack, struct unwinding *unwinding)
 {
 	unwinding->n_frames--;
-	unwinding->end = WIRE_stack_end_COMPLETE;
+	unwinding->end = stack->own_end;
 	unwinding->failed_image = NULL;
 }
 
@@ -273,7 +273,7 @@ enum script_outcome script_merge(struct script_stack *stack, const struct script
 
 	if (outcome != SCRIPT_UNPLACED)
 		put_segments(&placing, mapping, unwinding);
-	if (outcome == SCRIPT_WHOLE && stack->has_own_end)
-		end_with_script(unwinding);
+	if (outcome == SCRIPT_WHOLE && stack->own_end)
+		end_with_script(stack, unwinding);
 	return outcome;
 }

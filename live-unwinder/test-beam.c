@@ -36,7 +36,7 @@ static const struct beam_fields fields = {
 
 static struct {
 	struct walk_bounds bounds;
-	uint8_t code[4 * WALK_CODE_WINDOW];
+	uint8_t code[5 * WALK_CODE_WINDOW]; /* what is executed has a window in front of it */
 	struct {
 		struct walk_element element;
 		struct walk_return window;
@@ -59,7 +59,7 @@ static uint64_t function(int i)
 	({                                                                                         \
 		static const uint8_t code_[] = { __VA_ARGS__ };                                    \
 		memset(made.code, 0x06, sizeof(made.code));                                        \
-		memcpy(made.code, code_, sizeof(code_));                                           \
+		memcpy(made.code + WALK_CODE_WINDOW, code_, sizeof(code_));                        \
 	})
 
 #define RETURN_FROM_FRAME(size) 0x48, 0x83, 0xc4, size, 0x41, 0xff, 0xce, 0x7c, 0x7f, 0xc3
@@ -122,16 +122,15 @@ static void end_at(uint64_t pc, uint64_t sp, uint64_t fp)
 static enum script_outcome read_as(enum wire_walk_end end)
 {
 	size_t at = put_list(0, 0, sizeof(struct walk_return), made.n, end);
+	struct walk_element element = { 0 };
 
 	at = put(at, made.returns, made.n * sizeof(made.returns[0]));
 	at = put_list(at, 1, sizeof(made.bounds), 1, WIRE_walk_end_END);
 	at = put(at, &(struct walk_element){ 0 }, sizeof(struct walk_element));
 	at = put(at, &made.bounds, sizeof(made.bounds));
-	at = put_list(at, 2, WALK_CODE_WINDOW, 4, WIRE_walk_end_END);
-	for (size_t i = 0; i < 4; i++) {
-		const struct walk_element element = { .address = made.returns[0].window.pc +
-								 i * WALK_CODE_WINDOW };
-
+	at = put_list(at, 2, WALK_CODE_WINDOW, 5, WIRE_walk_end_END);
+	for (size_t i = 0; i < 5; i++) {
+		element.address = made.returns[0].window.pc + (i - 1) * WALK_CODE_WINDOW;
 		at = put(at, &element, sizeof(element));
 		at = put(at, made.code + i * WALK_CODE_WINDOW, WALK_CODE_WINDOW);
 	}
@@ -295,6 +294,16 @@ static void test_ways_end_with_the_function(void **state)
 	assert_int_equal(read_walk(), SCRIPT_WHOLE);
 }
 
+static void test_code_jumps_back(void **state)
+{
+	static const uint8_t leaving[] = { RETURN_FROM_FRAME(16) };
+
+	CODE(0xeb, 0xe0); /* 30 bytes in front of it */
+	memcpy(made.code + WALK_CODE_WINDOW - 30, leaving, sizeof(leaving));
+	assert_int_equal(read_walk(), SCRIPT_WHOLE);
+	CHECK(1, 2, 3);
+}
+
 /* A jump to another function, or to its own begin, is a call whose caller is this one's. */
 static void test_last_calls_end_a_frame(void **state)
 {
@@ -321,6 +330,7 @@ static void test_the_outermost_function_returns_to_the_end(void **state)
 	made.n--;
 	assert_int_equal(read_as(WIRE_walk_end_LIMIT), SCRIPT_LIMIT);
 	CHECK(1, 2, 3);
+	assert_int_equal(stack.own_end, WIRE_stack_end_FRAME_LIMIT);
 }
 
 static void test_unknown_functions_tell_nothing(void **state)
@@ -370,6 +380,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_ways_that_disagree_tell_nothing, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_ways_end_with_the_function, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_code_jumps_back, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_last_calls_end_a_frame, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_the_outermost_function_returns_to_the_end,
 						set_up, tear_down),

@@ -70,5 +70,5 @@ struct walk_bounds {
 	uint64_t code_from, code_to; /* of the function that is executed; 0: it is in none */
 };
 
-/* The third list has windows of code, from where it is executed on. */
+/* The third list has windows of code, from one window in front of where it is executed on. */
 enum { WALK_CODE_WINDOW = 128 };

@@ -296,7 +296,7 @@ bool beam_code_find_return(const struct beam_code *code, const struct beam_stack
 					.begin = stack->is_own ? stack->sp : 0 };
 	bool is_found = false;
 
-	add_way(&search, &first, 0);
+	add_way(&search, &first, code->at);
 	while (search.n_ways) {
 		struct beam_way way = search.ways[--search.n_ways];
 

@@ -10,10 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Code, from what it executes on. */
+/* Code around what it executes, which is at an offset. */
 struct beam_code {
 	const uint8_t *bytes;
-	size_t n;
+	size_t n, at;
 	uint64_t address;
 	uint64_t from, to; /* the function that has it, with its head; 0: none is known */
 	uint8_t head;	   /* bytes in front of the function's first instruction */

@@ -8,7 +8,7 @@
 enum {
 	WORD = 8,
 	TERM_TAG = 3, /* erl_term.h: of addresses to which functions return all bits are 0 */
-	CODE_MAX = 4 * WALK_CODE_WINDOW,
+	CODE_MAX = 5 * WALK_CODE_WINDOW,
 	LINE_MASK = (1 << 24) - 1,
 };
 
@@ -21,6 +21,7 @@ struct beam_walk {
 	struct walk_bounds bounds;
 	uint8_t code[CODE_MAX];
 	size_t n_code;
+	uint64_t code_address;
 };
 
 static void read_return(const struct beam_walk *walk, size_t i, struct walk_element *ret,
@@ -33,16 +34,16 @@ static void read_return(const struct beam_walk *walk, size_t i, struct walk_elem
 static void read_code(struct beam_walk *walk, const struct walk_list_view *list)
 {
 	struct walk_element element;
-	uint64_t next = 0;
 
 	for (size_t i = 0; i < list->n && walk->n_code < CODE_MAX; i++) {
 		const char *window = walk_view_element(list, i, &element);
 
-		if (i && element.address != next)
+		if (!i)
+			walk->code_address = element.address;
+		else if (element.address != walk->code_address + walk->n_code)
 			return;
 		memcpy(walk->code + walk->n_code, window, WALK_CODE_WINDOW);
 		walk->n_code += WALK_CODE_WINDOW;
-		next = element.address + WALK_CODE_WINDOW;
 	}
 }
 
@@ -71,7 +72,8 @@ static bool find_begin(const struct beam_walk *walk, uint64_t pc, uint64_t *ret_
 	const struct beam_code code = {
 		.bytes = walk->code,
 		.n = walk->n_code,
-		.address = pc,
+		.address = walk->code_address,
+		.at = pc - walk->code_address,
 		.from = walk->bounds.code_from,
 		.to = walk->bounds.code_to,
 		.head = walk->fields->function_size,
@@ -170,7 +172,8 @@ static enum script_outcome read_walk(struct beam_walk *walk)
 		.instruction = executed.pc,
 		.n = walk->stack->n,
 	};
-	walk->stack->has_own_end = true;
+	walk->stack->own_end =
+		outcome == SCRIPT_WHOLE ? WIRE_stack_end_COMPLETE : WIRE_stack_end_FRAME_LIMIT;
 	return outcome;
 }
 

@@ -64,7 +64,9 @@ struct script_stack {
 	/* Of activations that are counted: addresses of what calls one that executes more of a
 	 * segment, and of what calls that of the last segment. */
 	int64_t more_from, more_to, main_from, main_to;
-	bool has_own_end;     /* the script's last function ends the stack: nothing has called it */
+	/* How the script's last function ends the stack, if nothing of C has called it; 0: it has.
+	 */
+	enum wire_stack_end own_end;
 	bool loop_calls_made; /* for what it executes, itself or by another function */
 };
 
@@ -102,7 +104,8 @@ static inline void script_stack_begin(struct script_stack *stack, enum script_an
 	stack->frames_from = 0;
 	stack->resume_from = stack->resume_to = 0;
 	stack->more_from = stack->more_to = stack->main_from = stack->main_to = 0;
-	stack->loop_calls_made = stack->has_own_end = false;
+	stack->loop_calls_made = false;
+	stack->own_end = 0;
 }
 
 /* Returns an outcome. What a reader has found before something was wrong is forgotten. */

@@ -156,6 +156,7 @@ struct walk_own {
 	struct walk_bounds bounds;
 	uint64_t from;	     /* its first word that is read, */
 	uint64_t from_there; /* and the first one that is in memory; 0: all are */
+	uint64_t is_moved;   /* it begins at its top, and ends with the outermost function's */
 	uint64_t words[WALK_OWN_WORDS];
 	uint64_t modules, n_modules;	  /* the table */
 	uint64_t code_from, code_to;	  /* of all modules */

@@ -10,7 +10,7 @@
 enum {
 	WALK_OWN_SLOTS_MAX = 4096, /* words that are read */
 	WALK_OWN_REACH = 8 << 20,  /* bytes: so near to where it begins is the thread's own stack */
-	WALK_OWN_CODES = 4,	   /* windows of code */
+	WALK_OWN_CODES = 5, /* windows of code, of which one is in front of what is executed */
 	WALK_TABLE_STEPS = 24,
 	WALK_MODULE_SIZE = 16, /* in the table: its begin, and its end */
 	WALK_LINES_SIZE_MAX = 1 << 20,
@@ -81,6 +81,20 @@ static __always_inline uint64_t walk_find_file(const struct walk_own_stack *prog
 	return own->known_file;
 }
 
+/* The i-th line of a function, whose first place is there; 0: it is none. */
+static __always_inline uint32_t walk_read_line(const struct walk_own_stack *program,
+					       const uint64_t *words, uint32_t size, uint64_t first,
+					       uint64_t i)
+{
+	uint64_t at = walk_lines_word(words, program->line_words);
+	uint32_t line = 0;
+
+	i += (first - walk_lines_word(words, program->line_places)) / sizeof(first);
+	bpf_probe_read_user(&line, size == sizeof(uint16_t) ? sizeof(uint16_t) : sizeof(line),
+			    (const void *)(at + i * size));
+	return line;
+}
+
 /* Finds what the table of lines says of a place in the i-th function, and the file of that. */
 static __always_inline void walk_find_line(const struct walk_own_stack *program,
 					   struct walk_own *own, uint64_t module, uint64_t i,
@@ -88,7 +102,7 @@ static __always_inline void walk_find_line(const struct walk_own_stack *program,
 {
 	uint64_t at = walk_read_pointer(module + program->lines), words[WALK_LINES_WORDS], n;
 	struct walk_between places, found;
-	uint32_t size, line = 0;
+	uint32_t size, line;
 
 	if (!at || bpf_probe_read_user(words, sizeof(words), (const void *)at) ||
 	    bpf_probe_read_user(&places, sizeof(places),
@@ -99,12 +113,9 @@ static __always_inline void walk_find_line(const struct walk_own_stack *program,
 	n = walk_find_between(places.from, (places.to - places.from) / sizeof(at), sizeof(at),
 			      place, own->last.line, &found);
 	own->last.line = n;
-	if (!n)
-		return;
-	n += (places.from - walk_lines_word(words, program->line_places)) / sizeof(at) - 1;
-	bpf_probe_read_user(&line, size == sizeof(uint16_t) ? sizeof(uint16_t) : sizeof(line),
-			    (const void *)(walk_lines_word(words, program->line_words) + n * size));
-	own->line = line;
+	own->line = n ? walk_read_line(program, words, size, places.from, n - 1) : 0;
+	/* Before its first line a function is in the file of that. */
+	line = own->line ? own->line : walk_read_line(program, words, size, places.from, 0);
 	if (line)
 		own->file =
 			walk_find_file(program, own, walk_lines_word(words, program->line_files),
@@ -205,6 +216,11 @@ static __always_inline long walk_read_slot(struct walk *walk, uint32_t i)
 	if (slot < own->from_there)
 		return 0;
 	word = own->words[i % WALK_OWN_WORDS];
+	if (word == program->last && own->is_moved) { /* there it ends */
+		own->bounds.high = slot + sizeof(slot);
+		walk_stop(walk, WIRE_walk_end_END);
+		return 1 | walk_add_return(walk, slot, word);
+	}
 	if (word != program->last && (word <= own->code_from || word > own->code_to))
 		return 0;
 	return walk_add_return(walk, slot, word);
@@ -245,13 +261,19 @@ static __always_inline void walk_find_bounds(const struct walk *walk, uint64_t o
 	const struct walk_own_stack *program = &walk->program->own;
 	struct walk_own *own = &walk->work->own;
 
-	own->place = own->file_at = own->from_there = 0;
+	own->place = own->file_at = own->from_there = own->is_moved = 0;
 	own->bounds = (struct walk_bounds){
 		.top = walk_read_pointer(owner + program->top),
 		.low = walk_read_pointer(owner + program->low),
 		.high = walk_read_pointer(owner + program->high),
 		.other = walk_find_root(&program->other, walk->work->registers.thread, 0),
 	};
+	if (own->bounds.top >= own->bounds.low && own->bounds.top < own->bounds.high)
+		return;
+	/* While garbage is collected, the stack has been moved before the rest is. */
+	own->is_moved = true;
+	own->bounds.low = own->bounds.top;
+	own->bounds.high = own->bounds.top + WALK_OWN_SLOTS_MAX * sizeof(own->bounds.top);
 }
 
 static __always_inline void walk_find_modules(const struct walk *walk)
@@ -328,6 +350,7 @@ static __always_inline void walk_put_executed(struct walk *walk, uint64_t pc)
 	state->window = WALK_CODE_WINDOW;
 	state->end = WIRE_walk_end_END;
 	state->used += sizeof(struct walk_list_head);
+	pc -= WALK_CODE_WINDOW;
 	for (uint32_t i = 0; i < WALK_OWN_CODES; i++) {
 		uint64_t used = state->used;
 
@@ -337,7 +360,7 @@ static __always_inline void walk_put_executed(struct walk *walk, uint64_t pc)
 		element = (void *)(walk->bytes + used);
 		if (bpf_probe_read_user(element + 1, WALK_CODE_WINDOW,
 					(const void *)(pc + i * WALK_CODE_WINDOW)))
-			break;
+			continue;
 		*element = (struct walk_element){ .address = pc + i * WALK_CODE_WINDOW };
 		state->used = used + sizeof(*element) + WALK_CODE_WINDOW;
 		state->n++;

@@ -9,7 +9,7 @@ import sys
 import erlang
 import pipeline
 import streams
-from interpreters import CHAINS, FAKE, PROGRAMS, InterpreterTest
+from interpreters import CHAINS, FAKE, PROGRAMS, InterpreterTest, fetch_package
 
 STACKPIPE = pipeline.program("stackpipe")
 LOCKS = PROGRAMS / "locks.py"
@@ -104,6 +104,15 @@ class Views(InterpreterTest):
             self.assertTrue(all(line.endswith("grant CAP_BPF and CAP_PERFMON") for line in lines), lines)
 
     def test_one_line_names_what_is_not_supported(self):
+        root = fetch_package("luajit", "trixie", "luajit")
+        if not root:
+            self.skipTest("no LuaJIT could be fetched")
+        done = subprocess.run([pipeline.program("perf-source"), "-e", "cpu-clock", "--", root / "run", "luajit", "-e",
+                               "local t = os.clock() while os.clock() - t < 0.5 do end"], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, text=True, check=True)
+        self.assertRegex(done.stderr, r"functions in LuaJIT of process \d+ are not recorded: LuaJIT is not supported\n")
+
+    def test_one_line_names_what_is_built_otherwise(self):
         """From OTP 28 on Debian's exports nothing of what is read."""
         erl = erlang.fetch_from("sid")
         if not erl:
