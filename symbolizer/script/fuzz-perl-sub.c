@@ -1,31 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * Hostile subs and positions of Perl. An input is the fields of a runtime (two bytes each) and a
- * record's bytes. Whatever they are, names end.
- */
-#include <string.h>
-
+/* Hostile subs and positions of Perl: names end. */
+#include "symbolizer/script/fuzz-script.h"
 #include "symbolizer/script/perl-sub.h"
-#include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	struct fuzz_input input = { bytes, size };
-	struct wire_memory record = { 0 };
+	struct wire_memory record;
 	struct perl_fields fields;
 	struct script_code_text text;
-	int64_t *number = (int64_t *)&fields;
 
-	for (size_t i = 0; i < sizeof(fields) / sizeof(*number); i++) {
-		uint16_t field;
-
-		fuzz_take(&input, &field, sizeof(field));
-		number[i] = field; /* runtime_table_add() refuses others */
-	}
-	record.bytes.data = fuzz_take_block(&input, input.size, &record.bytes.size);
+	fuzz_take_fields(&input, &fields, sizeof(fields));
+	record = fuzz_take_record(&input);
 	perl_sub_decode(&fields, &record, &text);
-	fuzz_check(strnlen(text.name, SCRIPT_TEXT_MAX) < SCRIPT_TEXT_MAX);
-	fuzz_check(strnlen(text.file, SCRIPT_TEXT_MAX) < SCRIPT_TEXT_MAX);
+	fuzz_check_text(&text);
 	free((void *)record.bytes.data);
 	return 0;
 }
