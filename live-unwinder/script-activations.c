@@ -18,7 +18,7 @@ struct activations {
 	size_t outermost; /* frame, of those that are not listed, too */
 };
 
-static bool is_in_loop(const struct script_loop *loop, const struct wire_frame *frame)
+bool script_loop_has(const struct script_loop *loop, const struct wire_frame *frame)
 {
 	int64_t code = frame->address - !(frame->flags & WIRE_frame_flags_EXACT);
 
@@ -49,9 +49,9 @@ static bool is_called_for_loop(const struct activations *activations, size_t fra
 {
 	const struct unwinding *unwinding = activations->unwinding;
 
-	return is_in_loop(activations->loop, &unwinding->frames[frame + 1]) ||
+	return script_loop_has(activations->loop, &unwinding->frames[frame + 1]) ||
 	       (frame + 2 < unwinding->n_frames &&
-		is_in_loop(activations->loop, &unwinding->frames[frame + 2]));
+		script_loop_has(activations->loop, &unwinding->frames[frame + 2]));
 }
 
 /* False: there are too many. */
@@ -64,7 +64,7 @@ static bool list_activations(struct activations *activations, const struct scrip
 	for (size_t i = 0; i + 1 < unwinding->n_frames; i++) {
 		bool is_listed = !goes_on, is_code = is_made(unwinding, i);
 
-		if (!is_code && !is_in_loop(activations->loop, &unwinding->frames[i]))
+		if (!is_code && !script_loop_has(activations->loop, &unwinding->frames[i]))
 			continue;
 		activations->outermost = i;
 		goes_on = is_code ? stack->loop_calls_made && is_called_for_loop(activations, i)
@@ -232,7 +232,7 @@ static void remove_unstarted(struct script_stack *stack, const struct activation
 	struct script_segment *first = &stack->segments[0];
 
 	if (!first->is_unstarted ||
-	    is_in_loop(activations->loop, &activations->unwinding->frames[0]))
+	    script_loop_has(activations->loop, &activations->unwinding->frames[0]))
 		return;
 	if (first->n == 1
 		    ? activations->n + 1 != stack->n_segments

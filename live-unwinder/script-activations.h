@@ -10,6 +10,9 @@
 #include "live-unwinder/engine.h"
 #include "live-unwinder/script/script-stack.h"
 
+/* Whether a frame executes code of the loop. */
+bool script_loop_has(const struct script_loop *loop, const struct wire_frame *frame);
+
 /*
  * Fills in the C frame of each segment, innermost first. A frame that C only prepares is removed.
  * SCRIPT_WHOLE; SCRIPT_CUT: the C frames are not all there, so nobody knows which activation is the

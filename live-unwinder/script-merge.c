@@ -208,6 +208,26 @@ static enum script_outcome place_by_stack(struct script_stack *stack, struct pla
 	return SCRIPT_WHOLE;
 }
 
+/*
+ * The loop executes functions of C that the script has called: what has called the loop itself has
+ * nothing to do with the script, and is left out but for the frame that will be replaced.
+ */
+static enum script_outcome place_behind_loop(const struct script_stack *stack,
+					     const struct script_loop *loop,
+					     struct placing *placing, struct unwinding *unwinding)
+{
+	size_t frame = 0;
+
+	while (frame < unwinding->n_frames && !script_loop_has(loop, &unwinding->frames[frame]))
+		frame++;
+	if (!frame || frame + 1 >= unwinding->n_frames)
+		return SCRIPT_NO_FRAMES;
+	unwinding->n_frames = frame + 2;
+	placing->frames[placing->n_segments++] = frame + 1;
+	placing->n = stack->n;
+	return SCRIPT_WHOLE;
+}
+
 /* Copies the frames of one segment, of which the last is places[n - 1], in front of `to`. */
 static struct wire_frame *copy_segment(struct wire_frame *to, uint64_t start,
 				       const uint64_t *places, size_t n, uint32_t mapping)
@@ -266,6 +286,9 @@ enum script_outcome script_merge(struct script_stack *stack, const struct script
 		break;
 	case SCRIPT_ANCHOR_STACK:
 		outcome = place_by_stack(stack, &placing);
+		break;
+	case SCRIPT_ANCHOR_LOOP:
+		outcome = place_behind_loop(stack, loop, &placing, unwinding);
 		break;
 	default:
 		outcome = place_segments(&placing);

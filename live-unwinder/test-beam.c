@@ -349,6 +349,40 @@ static void test_c_frames_must_end_with_the_code(void **state)
 	check_refused(SCRIPT_CUT);
 }
 
+/* Another thread executes a function of C for the process, in the loop's frame. */
+static void leave_to_loop(size_t loop_frame)
+{
+	made.returns[0] = made.returns[3]; /* not executed */
+	made.returns[0].element.address = made.returns[0].window.pc = 0;
+	made.bounds.top = SP + 16;
+	thread.sp = OTHER - 0x300;
+	test_c.frames[loop_frame].address = TEST_LOOP + 8;
+	test_c.unwinding.end = WIRE_stack_end_COMPLETE;
+	stack.language = SCRIPT_BEAM;
+}
+
+static void test_another_thread_calls_c_for_a_process(void **state)
+{
+	leave_to_loop(2);
+	assert_int_equal(read_walk(), SCRIPT_WHOLE);
+	CHECK(2, 3);
+	assert_int_equal(script_merge(&stack, &test_loop, TEST_MAPPING, &test_c.unwinding),
+			 SCRIPT_WHOLE);
+	assert_int_equal(test_c.unwinding.n_frames, 3 + 2);
+	assert_int_equal(test_c.frames[2].address, TEST_LOOP + 8);
+	assert_int_equal(test_c.frames[3].address, script_start(SCRIPT_BEAM) + script_place(2, 12));
+}
+
+static void test_what_is_not_in_the_loop_calls_nothing(void **state)
+{
+	leave_to_loop(0); /* it has not called anything */
+	assert_int_equal(read_walk(), SCRIPT_WHOLE);
+	assert_int_equal(script_merge(&stack, &test_loop, TEST_MAPPING, &test_c.unwinding),
+			 SCRIPT_NO_FRAMES);
+	assert_int_equal(test_c.unwinding.n_frames, TEST_FRAMES);
+	assert_int_equal(test_c.unwinding.end, WIRE_stack_end_COMPLETE);
+}
+
 static void test_what_is_out_of_bounds_is_torn(void **state)
 {
 	CODE(COME_BACK_BY_TOP, RETURN_FROM_FRAME(16));
@@ -387,6 +421,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_unknown_functions_tell_nothing, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_c_frames_must_end_with_the_code, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_another_thread_calls_c_for_a_process, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_what_is_not_in_the_loop_calls_nothing, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_what_is_out_of_bounds_is_torn, set_up,
 						tear_down),

@@ -340,7 +340,8 @@ static bool complete_beam(struct runtime_fields *fields)
 	const struct beam_fields *beam = &fields->beam;
 
 	return beam->process_top >= 0 && beam->stack_end >= 0 && beam->function_size >= 0 &&
-	       beam->function_arity >= 0 && beam->atom_size >= 0 && beam->atom_length >= 0;
+	       beam->function_arity >= 0 && beam->atom_size >= 0 && beam->atom_length >= 0 &&
+	       has_loop(&fields->loop);
 }
 
 struct language {

@@ -87,7 +87,7 @@ struct beam_fields {
 	int64_t stack_end;     /* the address to which the outermost function returns */
 	int64_t function_size; /* of what is recorded of a function itself, */
 	int64_t function_arity;
-	int64_t atom_size; /* and of an atom, */
+	int64_t atom_size;   /* and of an atom, */
 	int64_t atom_length; /* with the length of its name, in two bytes */
 };
 

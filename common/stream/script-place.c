@@ -6,7 +6,7 @@
 static const char *const paths[SCRIPT_LANGUAGES_MAX] = {
 	[SCRIPT_CPYTHON] = "[cpython]", [SCRIPT_PHP] = "[php]",		[SCRIPT_V8] = "[v8]",
 	[SCRIPT_RUBY] = "[ruby]",	[SCRIPT_HOTSPOT] = "[hotspot]", [SCRIPT_PERL] = "[perl]",
-	[SCRIPT_LUA] = "[lua]",	[SCRIPT_BEAM] = "[beam]",
+	[SCRIPT_LUA] = "[lua]",		[SCRIPT_BEAM] = "[beam]",
 };
 
 const char *script_path(enum script_language language)

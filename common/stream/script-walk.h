@@ -53,7 +53,8 @@ enum walk_call_kind {
 /*
  * Of made code that has a stack for itself: the window of a return address on it, whose place is
  * the element's address. The first element is what the code executes; its address is the stack
- * pointer, or where the thread's own stack is while the code is out of its own.
+ * pointer, or where the thread's own stack is while the code is out of its own. 0: another thread
+ * executes a function of C for it.
  */
 struct walk_return {
 	uint64_t pc;

@@ -122,8 +122,8 @@ static enum script_outcome add_callers(struct beam_walk *walk, uint64_t sp, uint
 {
 	uint64_t end = walk->bounds.high - WORD;
 	enum script_outcome outcome = SCRIPT_WHOLE;
-	struct walk_element element;
-	struct walk_return window;
+	struct walk_element element = { 0 };
+	struct walk_return window = { 0 };
 	size_t i = 1;
 
 	while (i < walk->returns.n &&
@@ -145,24 +145,40 @@ static enum script_outcome add_callers(struct beam_walk *walk, uint64_t sp, uint
 	return walk->returns.end == WIRE_walk_end_LIMIT ? SCRIPT_LIMIT : SCRIPT_TORN;
 }
 
+/* Of a process that a scheduler executes. */
+static enum script_outcome read_executed(struct beam_walk *walk,
+					 const struct walk_element *innermost,
+					 const struct walk_return *executed)
+{
+	enum script_outcome outcome = SCRIPT_WHOLE;
+	uint64_t sp, at;
+
+	if (walk->thread->last.pc != executed->pc || walk->thread->last.sp != innermost->address)
+		return SCRIPT_CUT;
+	if (!find_begin(walk, executed->pc, &sp, &at))
+		return SCRIPT_TORN;
+	if (executed->object)
+		outcome = add_function(walk, innermost, executed);
+	if (outcome == SCRIPT_WHOLE)
+		outcome = add_callers(walk, sp, at);
+	return outcome;
+}
+
 static enum script_outcome read_walk(struct beam_walk *walk)
 {
 	enum script_outcome outcome = open_walk(walk);
 	struct walk_element innermost;
 	struct walk_return executed;
-	uint64_t sp, at;
 
 	if (outcome != SCRIPT_WHOLE)
 		return outcome;
 	read_return(walk, 0, &innermost, &executed);
-	if (walk->thread->last.pc != executed.pc || walk->thread->last.sp != innermost.address)
-		return SCRIPT_CUT;
-	if (!find_begin(walk, executed.pc, &sp, &at))
-		return SCRIPT_TORN;
-	if (executed.object)
-		outcome = add_function(walk, &innermost, &executed);
-	if (outcome == SCRIPT_WHOLE)
-		outcome = add_callers(walk, sp, at);
+	if (executed.pc) {
+		outcome = read_executed(walk, &innermost, &executed);
+	} else { /* a thread executes a function of C for it, which the first one has called */
+		walk->stack->anchoring = SCRIPT_ANCHOR_LOOP;
+		outcome = add_callers(walk, walk->bounds.top, walk->bounds.top);
+	}
 	if (outcome != SCRIPT_WHOLE && outcome != SCRIPT_LIMIT)
 		return outcome;
 	if (!walk->stack->n)

@@ -18,6 +18,7 @@ enum script_anchoring {
 	SCRIPT_ANCHOR_COUNTED,	/* as all others do, and it is the same in number */
 	SCRIPT_ANCHOR_POINTER,	/* its anchor is the frame's pointer, and its place is known, */
 	SCRIPT_ANCHOR_STACK,	/* or the frame's stack pointer */
+	SCRIPT_ANCHOR_LOOP,	/* one function has all of them, and what it executes is inside */
 };
 
 struct script_segment {

@@ -242,6 +242,8 @@ static __always_inline long walk_read_function(struct walk *walk, const struct w
 	element = (void *)(walk->bytes + place);
 	window = (void *)(element + 1);
 	state->place = place + sizeof(*element) + sizeof(*window);
+	if (!window->pc)
+		return 0;
 	walk_find_again(walk, maps, window->pc - (i > 0));
 	if (i == 0) {
 		own->bounds.code_from = own->object;
@@ -296,24 +298,28 @@ static __always_inline void walk_find_modules(const struct walk *walk)
 
 /*
  * Finds what the code executes, and the first word of its stack. While it has called functions of
- * C, the thread's own stack has the return address where it begins. 0: it executes nothing.
+ * C, the thread's own stack has the return address where it begins. 0: it executes nothing, but has
+ * left its stack to a thread that executes functions of C for it.
  */
 static __always_inline uint64_t walk_find_executed(const struct walk *walk, uint64_t *ret_sp)
 {
 	struct walk_own *own = &walk->work->own;
 	uint64_t sp = walk->work->memory.part.sp, other = own->bounds.other;
 
-	*ret_sp = other;
-	own->from = own->bounds.top - walk->program->own.unnoted;
-	if (own->from < own->bounds.low || own->from > own->bounds.high)
-		own->from = own->bounds.low;
+	*ret_sp = 0;
+	own->from = own->bounds.top;
 	if (sp >= own->bounds.low && sp < own->bounds.high) {
 		*ret_sp = own->from = sp;
 		return walk->work->registers.instruction;
 	}
-	if (sp == other)
-		return walk->work->registers.instruction;
-	return other - sp < WALK_OWN_REACH ? walk_read_pointer(other - sizeof(other)) : 0;
+	if (other - sp >= WALK_OWN_REACH)
+		return 0;
+	*ret_sp = other;
+	own->from -= walk->program->own.unnoted;
+	if (own->from < own->bounds.low || own->from > own->bounds.high)
+		own->from = own->bounds.low;
+	return sp == other ? walk->work->registers.instruction
+			   : walk_read_pointer(other - sizeof(other));
 }
 
 /* Emits the bounds as the second list, */
@@ -387,13 +393,13 @@ static __always_inline void walk_run_own_stack(struct walk *walk,
 		walk_find_modules(walk);
 		pc = walk_find_executed(walk, &sp);
 	}
-	if (pc && !walk_add_return(walk, sp, pc)) {
+	if (owner && !walk_add_return(walk, sp, pc)) {
 		state->end = WIRE_walk_end_LIMIT;
 		bpf_loop(WALK_OWN_SLOTS_MAX, callbacks->slot, walk, 0);
 		bpf_loop(state->n, callbacks->function, walk, 0);
 	}
 	walk_end_list(walk, at);
-	if (pc && !state->is_lost) {
+	if (owner && !state->is_lost) {
 		walk_put_bounds(walk, owner);
 		walk_put_executed(walk, pc);
 	}

@@ -8,8 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "perf-source/image/first-load.h"
 #include "perf-source/context/runtime.h"
+#include "perf-source/image/first-load.h"
+#include "perf-source/image/interpreter-loop.h"
 
 enum {
 	WORD = 8,
@@ -258,10 +259,23 @@ static struct walk_program make_walk(const struct loaded_image *image,
 	};
 }
 
+/* What executes functions of C for processes that have left their scheduler. */
+static bool find_dirty(const struct loaded_image *image, struct interpreter_loop *ret)
+{
+	struct interpreter_loop native, built_in;
+
+	if (!interpreter_loop_find(image, "erts_call_dirty_nif", &native) ||
+	    !interpreter_loop_find(image, "erts_call_dirty_bif", &built_in))
+		return false;
+	*ret = (struct interpreter_loop){ { native.parts[0], built_in.parts[0] } };
+	return true;
+}
+
 enum runtime_state beam_find(const struct loaded_image *image, struct runtime *ret)
 {
 	const struct beam_layout *layout;
 	struct beam_places places;
+	struct interpreter_loop dirty;
 	enum runtime_state state;
 	GElf_Sym release, native;
 
@@ -272,6 +286,8 @@ enum runtime_state beam_find(const struct loaded_image *image, struct runtime *r
 	layout = find_layout(image, ret->version);
 	if (!layout)
 		return RUNTIME_OTHER_VERSION;
+	if (!find_dirty(image, &dirty))
+		return RUNTIME_OTHER_BUILD;
 	state = find_places(image, layout, &places);
 	if (state != RUNTIME_KNOWN)
 		return state;
@@ -281,5 +297,6 @@ enum runtime_state beam_find(const struct loaded_image *image, struct runtime *r
 		 "atom.length=%d",
 		 PROCESS_TOP, (unsigned long long)places.stack_end, FUNCTION_SIZE, FUNCTION_ARITY,
 		 ATOM_SIZE, ATOM_LENGTH);
+	interpreter_loop_describe(&dirty, image->bias, ret->layout, sizeof(ret->layout));
 	return RUNTIME_KNOWN;
 }

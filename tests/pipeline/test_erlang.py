@@ -54,6 +54,15 @@ class Erlang(MadeChains, ScriptTest):
                 self.record(erl, "2", "process")
                 self.check("chains:-round_of/2")
 
+    def test_functions_of_c_on_other_threads_have_callers(self):
+        for erl in erlang.interpreters():
+            with self.subTest(erl):
+                self.record(erl, "2", "dirty")
+                inside = [frames for frames in self.check("init:do_boot/3") if frames[0].name == "prim_file:read_file/1"]
+                self.assertGreater(len(inside), 500)
+                for frames in inside:
+                    self.assertIn("chains:read/0", [frame.name for frame in frames[:2]])
+
     def test_code_that_is_replaced_has_its_names(self):
         for erl in erlang.interpreters():
             with self.subTest(erl):

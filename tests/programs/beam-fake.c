@@ -82,6 +82,8 @@ EXPORTED struct {
 	struct atom ***tables;
 } erts_atom_table;
 EXPORTED void enif_make_badarg(void);
+EXPORTED int erts_call_dirty_nif(int argument);
+EXPORTED int erts_call_dirty_bif(int argument);
 __attribute__((used)) struct ranges ranges[3];
 __attribute__((used)) pthread_key_t scheduler_key;
 
@@ -129,6 +131,16 @@ __asm__(".globl erts_get_scheduler_data, erts_lookup_function_info\n"
 
 void enif_make_badarg(void)
 {
+}
+
+int erts_call_dirty_nif(int argument)
+{
+	return argument + 1;
+}
+
+int erts_call_dirty_bif(int argument)
+{
+	return argument + 2;
 }
 
 static struct atom atoms[] = {
@@ -240,7 +252,7 @@ static void spoil(const char *how, struct module *module)
 	if (!strcmp(how, "end"))
 		beam_normal_exit = (char *)run_ended + 16;
 	if (!strcmp(how, "bounds"))
-		process.low = process.high;
+		process.top = process.low = process.high = 0;
 	if (!strcmp(how, "names"))
 		erts_atom_table.tables = guard_page();
 }

@@ -1,13 +1,13 @@
 %% SPDX-License-Identifier: GPL-3.0-or-later
 %% Functions whose names tell their callers, for a recorder of Erlang's frames:
 %%
-%%     erl -run chains main SECONDS [process|reload]
+%%     erl -run chains main SECONDS [process|reload|dirty]
 %%
 %% In the module made, f3_of_f1 is called by f1_of_f0 alone, and begins with line 19 of chains.made: directly, by functions
 %% that are values (closures, functions of other modules, of itself, with an environment), from lists, maps, sort and
 %% comprehensions, by apply/3, in try, catch and after, for what raises errors, of many arguments, deep in a stack. SECONDS are
 %% of CPU time. With `process` a process for each round calls them, with `reload` other versions of the module are loaded
-%% meanwhile.
+%% meanwhile. With `dirty` all time is spent in a function of C, which another thread executes.
 -module(chains).
 -export([main/1, way/2, exported/1, many/9, compared/3, 'with a name'/1]).
 
@@ -53,6 +53,8 @@ many(A, B, C, D, E, F, G, H, Callee) -> Callee(), A + B + C + D + E + F + G + H.
 'with a name'(Callee) -> Callee(), ok.
 
 matched(Callee, {A, B}) when is_function(Callee) -> C = Callee(), {ok, A} = {B, C}, ok.
+
+read() -> {ok, _} = prim_file:read_file("/proc/self/maps"), ok.
 
 spin(Rounds) -> spin(Rounds, 0).
 
@@ -116,7 +118,7 @@ seconds(Text) ->
 main([Seconds]) -> main([Seconds, ""]);
 main([Seconds, What]) ->
     {module, made} = code:load_binary(made, "chains.made", compiled(0)),
-    Spin = fun() -> spin(300), ok end,
+    Spin = if What == "dirty" -> fun read/0; true -> fun() -> spin(300), ok end end,
     put(spin, Spin),
     if What == "reload" -> spawn_link(fun() -> reload([compiled(From) || From <- [1, 2, 3]]) end); true -> ok end,
     run(elapsed() + seconds(Seconds), round_of(What, Spin)),
