@@ -88,7 +88,7 @@ static void find_ranges_behind(const struct hotspot_vm *vm, struct walk_frames *
 	ranges[HOTSPOT_METADATA][1] = ranges[HOTSPOT_SCOPES][0];
 }
 
-/* Since then, in memory of its own. */
+/* Since then, in memory of its own; but the objects that it refers to, only from 25 on. */
 static void find_ranges_elsewhere(const struct hotspot_vm *vm, struct walk_frames *frames)
 {
 	struct walk_site(*ranges)[2] = frames->ranges;
@@ -102,6 +102,12 @@ static void find_ranges_elsewhere(const struct hotspot_vm *vm, struct walk_frame
 	ranges[HOTSPOT_SCOPES][0] = ranges[HOTSPOT_PCS][1];
 	ranges[HOTSPOT_SCOPES][1] =
 		site(vm, HOTSPOT_CODE_IMMUTABLE, NONE, HOTSPOT_CODE_IMMUTABLE_SIZE, 4);
+	if (!hotspot_has(&vm->structs, HOTSPOT_BLOB_MUTABLE)) {
+		ranges[HOTSPOT_METADATA][0] =
+			site(vm, NONE, HOTSPOT_BLOB_DATA_OFFSET, HOTSPOT_CODE_METADATA_OFFSET, 2);
+		ranges[HOTSPOT_METADATA][1] = site(vm, NONE, NONE, HOTSPOT_BLOB_SIZE, 4);
+		return;
+	}
 	ranges[HOTSPOT_METADATA][0] =
 		site(vm, HOTSPOT_BLOB_MUTABLE, NONE, HOTSPOT_BLOB_RELOCATION_SIZE, 4);
 	ranges[HOTSPOT_METADATA][1] =

@@ -45,6 +45,8 @@ static const struct {
 	[HOTSPOT_BLOB_FRAME_COMPLETE] = { "CodeBlob", "_frame_complete_offset" },
 	[HOTSPOT_BLOB_CODE_BEGIN] = { "CodeBlob", "_code_begin" },
 	[HOTSPOT_BLOB_CODE_OFFSET] = { "CodeBlob", "_code_offset" },
+	[HOTSPOT_BLOB_DATA_OFFSET] = { "CodeBlob", "_data_offset" },
+	[HOTSPOT_BLOB_SIZE] = { "CodeBlob", "_size" },
 	[HOTSPOT_BLOB_MUTABLE] = { "CodeBlob", "_mutable_data" },
 	[HOTSPOT_BLOB_MUTABLE_SIZE] = { "CodeBlob", "_mutable_data_size" },
 	[HOTSPOT_BLOB_RELOCATION_SIZE] = { "CodeBlob", "_relocation_size" },

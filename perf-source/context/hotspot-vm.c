@@ -23,7 +23,7 @@ enum {
 	ORIGIN_LAST = 3,
 };
 
-static const uint8_t known_versions[] = { 11, 17, 21, 25, 26, 27 };
+static const uint8_t known_versions[] = { 11, 17, 21, 24, 25, 26, 27 };
 
 bool hotspot_read(const struct hotspot_vm *vm, uint64_t address, void *ret, size_t size)
 {
@@ -159,21 +159,34 @@ void hotspot_vm_release(const struct hotspot_vm *vm, char ret[RUNTIME_VERSION_SI
 	ret[strspn(ret, "0123456789.")] = 0;
 }
 
-/* Fields that only some versions have: code has what belongs to it behind it, or elsewhere. */
+/*
+ * Fields that only some versions have: code has what belongs to it behind it, or elsewhere, in one
+ * block of memory or two: without the second one objects are still behind it (24).
+ */
 static const enum hotspot_field of_some[] = {
 	HOTSPOT_OBJECT_CLASS_11, HOTSPOT_OBJECT_CLASS,	  HOTSPOT_BLOB_KIND,
 	HOTSPOT_CODE_METHOD_11,	 HOTSPOT_CODE_METHOD,	  HOTSPOT_CONST_FLAGS_11,
 	HOTSPOT_CONST_FLAGS,	 HOTSPOT_POOL_FILE_INDEX, HOTSPOT_KLASS_FILE_INDEX,
 };
 static const enum hotspot_field of_behind[] = {
-	HOTSPOT_BLOB_CODE_BEGIN,	  HOTSPOT_CODE_ENTRY,
-	HOTSPOT_CODE_METADATA_OFFSET,	  HOTSPOT_CODE_SCOPES_BEGIN,
+	HOTSPOT_BLOB_CODE_BEGIN,
+	HOTSPOT_CODE_ENTRY,
+	HOTSPOT_CODE_SCOPES_BEGIN,
 	HOTSPOT_CODE_DEPENDENCIES_OFFSET,
 };
 static const enum hotspot_field of_elsewhere[] = {
-	HOTSPOT_BLOB_CODE_OFFSET,     HOTSPOT_BLOB_MUTABLE,	   HOTSPOT_BLOB_MUTABLE_SIZE,
-	HOTSPOT_BLOB_RELOCATION_SIZE, HOTSPOT_CODE_ENTRY_OFFSET,   HOTSPOT_CODE_SCOPES_OFFSET,
-	HOTSPOT_CODE_IMMUTABLE,	      HOTSPOT_CODE_IMMUTABLE_SIZE,
+	HOTSPOT_BLOB_CODE_OFFSET, HOTSPOT_CODE_ENTRY_OFFSET,   HOTSPOT_CODE_SCOPES_OFFSET,
+	HOTSPOT_CODE_IMMUTABLE,	  HOTSPOT_CODE_IMMUTABLE_SIZE,
+};
+static const enum hotspot_field of_one_block[] = {
+	HOTSPOT_CODE_METADATA_OFFSET,
+	HOTSPOT_BLOB_DATA_OFFSET,
+	HOTSPOT_BLOB_SIZE,
+};
+static const enum hotspot_field of_two_blocks[] = {
+	HOTSPOT_BLOB_MUTABLE,
+	HOTSPOT_BLOB_MUTABLE_SIZE,
+	HOTSPOT_BLOB_RELOCATION_SIZE,
 };
 
 static bool is_in(enum hotspot_field field, const enum hotspot_field *fields, size_t n)
@@ -192,17 +205,33 @@ static bool has_one(const struct hotspot_structs *structs, enum hotspot_field a,
 
 #define IS_IN(field, fields) is_in(field, fields, sizeof(fields) / sizeof(*(fields)))
 
+/* Whether a version must have a field. */
+static bool is_needed(const struct hotspot_structs *structs, enum hotspot_field field)
+{
+	bool is_elsewhere = hotspot_has(structs, HOTSPOT_CODE_IMMUTABLE),
+	     has_two = hotspot_has(structs, HOTSPOT_BLOB_MUTABLE);
+
+	if (IS_IN(field, of_some))
+		return false;
+	if (IS_IN(field, of_behind))
+		return !is_elsewhere;
+	if (IS_IN(field, of_elsewhere))
+		return is_elsewhere;
+	if (IS_IN(field, of_two_blocks))
+		return has_two;
+	if (field == HOTSPOT_CODE_METADATA_OFFSET)
+		return !has_two;
+	return !IS_IN(field, of_one_block) || (is_elsewhere && !has_two);
+}
+
 /* Whether each field is there that this version should have, and each offset is one. */
 static bool has_all_fields(const struct hotspot_structs *structs)
 {
-	bool is_elsewhere = hotspot_has(structs, HOTSPOT_CODE_IMMUTABLE);
-
 	for (enum hotspot_field i = 0; i < HOTSPOT_FIELDS_MAX; i++) {
 		if (hotspot_has(structs, i) && i >= HOTSPOT_FIRST_OFFSET &&
 		    structs->fields[i] >= OFFSETS_MAX)
 			return false;
-		if (!hotspot_has(structs, i) && !IS_IN(i, of_some) &&
-		    !(is_elsewhere ? IS_IN(i, of_behind) : IS_IN(i, of_elsewhere)))
+		if (!hotspot_has(structs, i) && is_needed(structs, i))
 			return false;
 	}
 	for (size_t i = 0; i < HOTSPOT_TYPES_MAX; i++)

@@ -26,7 +26,7 @@ static const struct interpreter interpreters[SCRIPT_LANGUAGES_MAX] = {
 			     { "libjvm", "libjvm" },
 			     "Java",
 			     "HotSpot",
-			     "JDK 11, 17, 21, 25, 26 and 27",
+			     "JDK 11, 17, 21, 24 to 27",
 			     "-XX:+UnlockDiagnosticVMOptions -XX:+DebugNonSafepoints" },
 	[SCRIPT_BEAM] = { beam_find, { "beam.", "beam." }, "Erlang", "OTP", "25 and 27" },
 	[SCRIPT_V8] = { v8_find,
