@@ -317,7 +317,9 @@ static enum script_outcome find_counted(struct script_stack *stack,
 	if (without > 1)
 		return SCRIPT_UNPLACED;
 	for (size_t i = 0; i < stack->n_segments; i++) {
-		if (!holds(activations, i + without, stack->segments[i].anchor))
+		uint64_t anchor = stack->segments[i].anchor;
+
+		if (anchor && !holds(activations, i + without, anchor))
 			return SCRIPT_UNPLACED;
 		frames[i] = activations->frames[i + without];
 	}

@@ -39,10 +39,11 @@ enum {
 	N_POSITIONS = 9,
 	SUBS = 0x100000,
 	POSITIONS = 0x200000,
+	INTERPRETER_COP = 208,
 	LOOPS = 1 << 1 | 1 << 3, /* frames of C that are of the loop */
 };
 
-static const struct perl_fields fields = {
+static struct perl_fields fields = {
 	.stack_array = 8,
 	.stack_previous = 16,
 	.stack_last = 32,
@@ -52,7 +53,7 @@ static const struct perl_fields fields = {
 	.context_return = 48,
 	.context_sub = 72,
 	.context_position = 80,
-	.interpreter_cop = 208,
+	.interpreter_cop = INTERPRETER_COP,
 	.sub_size = SUB_SIZE,
 	.sub_body = BODY_SIZE,
 	.cop_size = COP_SIZE,
@@ -106,9 +107,8 @@ static enum script_outcome read_until(uint16_t end)
 {
 	static char bytes[sizeof(test_walk.bytes) + 64];
 	const uint16_t head[] = { 1, 32, 1, WIRE_walk_end_END };
-	const uint64_t current[] = {
-		PERL + 208 - 16, IDENTITY, 0, 0, POSITIONS + made.current * STEP, 0
-	};
+	const uint64_t current[] = { PERL + INTERPRETER_COP - 16,     IDENTITY, 0, 0,
+				     POSITIONS + made.current * STEP, 0 };
 	struct wire_sample *sample = &test_c.sample;
 	size_t size;
 
@@ -170,6 +170,7 @@ static int set_up(void **state)
 
 		add_record(POSITIONS + i * STEP, N_SUBS + i, position, sizeof(position));
 	}
+	fields.interpreter_cop = INTERPRETER_COP;
 	test_c_begin(PROCESS, LOOPS);
 	test_c_put(1, 4, PERL);
 	test_c_put(3, 4, PERL);
@@ -201,6 +202,20 @@ static void test_each_frame_is_where_the_next_inner_one_was_called(void **state)
 	assert_int_equal(stack.segments[0].n, 1);
 	assert_int_equal(stack.segments[0].anchor, PERL);
 	assert_int_equal(stack.segments[1].n, 2);
+}
+
+/* Without threads no activation has anything that tells it from others. */
+static void test_builds_without_threads_have_no_interpreter(void **state)
+{
+	test_c_put(1, 4, 0);
+	test_c_put(3, 4, 0);
+	assert_int_equal(read_walk(), SCRIPT_WHOLE);
+	assert_int_equal(merge(), SCRIPT_UNPLACED);
+	fields.interpreter_cop = -1;
+	assert_int_equal(read_walk(), SCRIPT_WHOLE);
+	assert_int_equal(stack.segments[0].anchor, 0);
+	assert_int_equal(merge(), SCRIPT_WHOLE);
+	assert_int_equal(test_c.unwinding.n_frames, TEST_FRAMES + 3);
 }
 
 static void test_evals_of_texts_are_frames(void **state)
@@ -372,6 +387,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
 			test_each_frame_is_where_the_next_inner_one_was_called, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_builds_without_threads_have_no_interpreter,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_evals_of_texts_are_frames, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_subs_begin_and_end, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_contexts_that_cannot_be, set_up, tear_down),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The pieces of memory records of Perl, behind the object: what walk programs lead to, in the order
- * in which perf-source's has it. Positions (COP) have only one, the name of a file.
+ * in which perf-source's has it. Positions (COP) have only one, the name of a file, or those of a
+ * glob.
  */
 #pragma once
 
@@ -25,6 +26,9 @@ enum perl_sub_piece {
 	PERL_SUB_FILE,
 	PERL_SUB_PIECES_MAX,
 };
+
+/* Of a position in builds without threads: its file is the name of a glob. */
+enum perl_cop_piece { PERL_COP_GLOB, PERL_COP_GLOB_BODY, PERL_COP_GLOB_NAME, PERL_COP_PIECES_MAX };
 
 /* Whether a record is that of a sub; then the pieces behind its body are next. */
 static inline bool perl_begin_sub(const struct perl_fields *fields,

@@ -320,7 +320,7 @@ static bool complete_perl(struct runtime_fields *fields)
 	return perl->stack_array >= 0 && perl->stack_previous >= 0 && perl->stack_last >= 0 &&
 	       perl->stack_type >= 0 && perl->context_size > 0 && perl->context_cop >= 0 &&
 	       perl->context_return >= 0 && perl->context_sub >= 0 && perl->context_position >= 0 &&
-	       perl->interpreter_cop >= 0 && perl->sub_size >= 0 && perl->sub_body >= 0 &&
+	       perl->sub_size >= 0 && perl->sub_body >= 0 &&
 	       perl->sub_name >= 0 && perl->sub_flags >= 0 && perl->sub_count >= 0 &&
 	       perl->cop_size >= 0 && perl->cop_line >= 0 && has_loop(&fields->loop);
 }

@@ -97,7 +97,7 @@ struct perl_fields {
 	int64_t stack_array, stack_previous, stack_last, stack_type;
 	int64_t context_size; /* in the array; and in its window: */
 	int64_t context_cop, context_return, context_sub, context_position;
-	int64_t interpreter_cop; /* where an interpreter has its own COP */
+	int64_t interpreter_cop; /* where an interpreter has its own COP; -1: without threads */
 	int64_t sub_size;	 /* of what is recorded of a sub itself, and of its body, */
 	int64_t sub_body;
 	int64_t sub_name, sub_flags; /* which has its name, and flags; */

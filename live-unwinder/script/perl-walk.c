@@ -303,8 +303,9 @@ static enum script_outcome read_walk(struct perl_walk *walk, const struct wire_s
 	window = walk_view_element(&walk->current, 0, &current);
 	walk->position.address = walk_view_word(window, walk->fields->context_cop);
 	walk->position.identity = current.identity;
-	walk->segment.anchor =
-		current.address + walk->fields->context_cop - walk->fields->interpreter_cop;
+	if (walk->fields->interpreter_cop >= 0)
+		walk->segment.anchor =
+			current.address + walk->fields->context_cop - walk->fields->interpreter_cop;
 	return read_stacks(walk);
 }
 

@@ -15,10 +15,11 @@ enum { SCRIPT_FRAMES_MAX = 1024 };
 enum script_anchoring {
 	SCRIPT_ANCHOR_IN_FRAME, /* its anchor is an address within the frame */
 	SCRIPT_ANCHOR_HELD,	/* its anchor is a value that the activation holds, */
-	SCRIPT_ANCHOR_COUNTED,	/* as all others do, and it is the same in number */
-	SCRIPT_ANCHOR_POINTER,	/* its anchor is the frame's pointer, and its place is known, */
-	SCRIPT_ANCHOR_STACK,	/* or the frame's stack pointer */
-	SCRIPT_ANCHOR_LOOP,	/* one function has all of them, and what it executes is inside */
+	/* as all others do (0: nothing tells them from others), and it is the same in number */
+	SCRIPT_ANCHOR_COUNTED,
+	SCRIPT_ANCHOR_POINTER, /* its anchor is the frame's pointer, and its place is known, */
+	SCRIPT_ANCHOR_STACK,   /* or the frame's stack pointer */
+	SCRIPT_ANCHOR_LOOP,    /* one function has all of them, and what it executes is inside */
 };
 
 struct script_segment {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Where Perl 5 has the calls of its thread: arrays of contexts (PERL_CONTEXT), one for each stack
- * (PERL_SI), from the interpreter structure on, to which a key of the thread leads. Builds without
- * threads have no such key. A context tells where its caller was (COP); where the innermost one is,
- * the interpreter does.
+ * (PERL_SI), from the interpreter structure on, to which a key of the thread leads. In builds
+ * without threads its members are variables. A context tells where its caller was (COP); where the
+ * innermost one is, the interpreter does.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -100,6 +100,12 @@ static const struct perl_layout *find_layout(const struct loaded_image *image,
 	return NULL;
 }
 
+/* Addresses of what leads to the interpreter, as linked. 0: there is none. */
+struct perl_places {
+	uint64_t key;	     /* the thread's, in builds with threads; */
+	uint64_t stack, cop; /* or variables */
+};
+
 /* Whether the interpreter structure is as large as it is known, and has the stack where it is. */
 static bool is_as_known(const struct loaded_image *image, const struct perl_layout *layout)
 {
@@ -114,6 +120,26 @@ static bool is_as_known(const struct loaded_image *image, const struct perl_layo
 	       loaded_image_find_symbol(image, "Perl_caller_cx", &reader) &&
 	       loaded_image_read(image, reader.st_value, code, sizeof(code)) &&
 	       memmem(code, sizeof(code), &operand, sizeof(operand));
+}
+
+static bool find_places(const struct loaded_image *image, const struct perl_layout *layout,
+			struct perl_places *ret)
+{
+	GElf_Sym key, stack, cop, reader;
+
+	*ret = (struct perl_places){ 0 };
+	if (loaded_image_find_symbol(image, "PL_thr_key", &key)) {
+		ret->key = key.st_value;
+		return is_as_known(image, layout);
+	}
+	if (!loaded_image_find_symbol(image, "PL_curstackinfo", &stack) ||
+	    !loaded_image_find_symbol(image, "PL_curcop", &cop) ||
+	    !loaded_image_find_symbol(image, "Perl_caller_cx", &reader) ||
+	    !loaded_image_refers_to(image, &reader, &stack, 0))
+		return false;
+	ret->stack = stack.st_value;
+	ret->cop = cop.st_value;
+	return true;
 }
 
 /* Where `lea` behind `at` leads: 48 8d, a register, and a distance. 0: it is something else. */
@@ -234,10 +260,10 @@ static struct walk_object sub(void)
 	};
 }
 
-/* A COP: line and file. */
-static struct walk_object position(void)
+/* A COP: line and file, which is a text, or, without threads, the name of a glob. */
+static struct walk_object position(const struct perl_places *places)
 {
-	return (struct walk_object){
+	struct walk_object position = {
 		.pointer_mask = UINT64_MAX,
 		.words = word(0) | word(8) | word(16) | word(COP_LINE) | word(COP_FILE),
 		.pointer = CONTEXT_COP,
@@ -245,13 +271,33 @@ static struct walk_object position(void)
 		.kind_at = 0,
 		.kind_mask = CONTEXT_CALLS,
 		.kind = CONTEXT_CALLS,
-		.texts = { { .pointer = COP_FILE, .size = FILE_READ, .words = word(0) } },
 	};
+
+	if (places->key) {
+		position.texts[0] = (struct walk_text){ .pointer = COP_FILE,
+							.size = FILE_READ,
+							.words = word(0) };
+		return position;
+	}
+	position.texts[PERL_COP_GLOB] =
+		(struct walk_text){ .pointer = COP_FILE, .size = VALUE_SIZE };
+	position.texts[PERL_COP_GLOB_BODY] = (struct walk_text){ .of = 1 + PERL_COP_GLOB,
+								 .pointer = VALUE_BODY,
+								 .size = GLOB_SIZE,
+								 .words = word(GLOB_NAME) };
+	position.texts[PERL_COP_GLOB_NAME] = (struct walk_text){ .of = 1 + PERL_COP_GLOB_BODY,
+								 .pointer = GLOB_NAME,
+								 .size = KEY_READ,
+								 .words = word(0) };
+	return position;
 }
 
-static struct walk_program make_walk(uint64_t key)
+static struct walk_program make_walk(const struct loaded_image *image,
+				     const struct perl_places *places)
 {
-	struct walk_root root = { .base = WALK_BASE_THREAD_KEY, .start = key, .self = -1 };
+	struct walk_root root = { .base = WALK_BASE_THREAD_KEY,
+				  .start = image->bias + places->key,
+				  .self = -1 };
 	struct walk_program walk = {
 		.lists = { { .window = CONTEXT_WINDOW,
 			     .next = STACK_PREVIOUS,
@@ -261,9 +307,18 @@ static struct walk_program make_walk(uint64_t key)
 			     .limit = CONTEXTS_MAX },
 			   { .window = CURRENT_WINDOW, .limit = 1 } },
 		.object = sub(),
-		.beside = position(),
+		.beside = position(places),
 	};
 
+	if (!places->key) {
+		root = (struct walk_root){ .base = WALK_BASE_ADDRESS, .n_loads = 1, .self = -1 };
+		root.start = image->bias + places->stack;
+		walk.lists[0].roots[0] = root;
+		root.n_loads = 0;
+		root.start = image->bias + places->cop - CONTEXT_COP;
+		walk.lists[1].roots[0] = root;
+		return walk;
+	}
 	root.n_loads = 2;
 	root.loads[0] = INTERPRETER_STACK;
 	walk.lists[0].roots[0] = root;
@@ -273,8 +328,9 @@ static struct walk_program make_walk(uint64_t key)
 	return walk;
 }
 
-static void describe(const struct loaded_image *image, const struct interpreter_loop *catcher,
-		     const GElf_Sym *run, struct runtime *ret)
+static void describe(const struct loaded_image *image, const struct perl_places *places,
+		     const struct interpreter_loop *catcher, const GElf_Sym *run,
+		     struct runtime *ret)
 {
 	uint64_t bias = image->bias;
 
@@ -285,8 +341,8 @@ static void describe(const struct loaded_image *image, const struct interpreter_
 		 "sub.count=%d cop.size=%d cop.line=%d catch.from=%" PRIu64 " catch.to=%" PRIu64
 		 " main.from=%" PRIu64 " main.to=%" PRIu64,
 		 STACK_CONTEXTS, STACK_PREVIOUS, STACK_LAST, STACK_TYPE, CONTEXT_SIZE, CONTEXT_COP,
-		 CONTEXT_RETURN, CONTEXT_SUB, CONTEXT_WINDOW, INTERPRETER_COP, VALUE_SIZE, SUB_SIZE,
-		 SUB_NAME, SUB_FLAGS, STASH_COUNT, COP_SIZE, COP_LINE,
+		 CONTEXT_RETURN, CONTEXT_SUB, CONTEXT_WINDOW, places->key ? INTERPRETER_COP : -1,
+		 VALUE_SIZE, SUB_SIZE, SUB_NAME, SUB_FLAGS, STASH_COUNT, COP_SIZE, COP_LINE,
 		 bias + catcher->parts[0].from, bias + catcher->parts[0].to, bias + run->st_value,
 		 bias + run->st_value + run->st_size);
 }
@@ -297,14 +353,15 @@ enum runtime_state perl_find(const struct loaded_image *image, struct runtime *r
 	struct interpreter_loop loop, catcher;
 	enum runtime_state state;
 	uint64_t enter_try;
-	GElf_Sym key, run;
+	struct perl_places places;
+	GElf_Sym run;
 
 	if (!loaded_image_find_symbol(image, "Perl_runops_standard", &run))
 		return RUNTIME_NONE;
 	layout = find_layout(image, ret->version);
 	if (!layout)
 		return RUNTIME_OTHER_VERSION;
-	if (!loaded_image_find_symbol(image, "PL_thr_key", &key) || !is_as_known(image, layout))
+	if (!find_places(image, layout, &places))
 		return RUNTIME_OTHER_BUILD;
 	state = find_enter_try(image, layout, &enter_try);
 	if (state != RUNTIME_KNOWN)
@@ -313,8 +370,8 @@ enum runtime_state perl_find(const struct loaded_image *image, struct runtime *r
 	    !loaded_image_find_symbol(image, "perl_run", &run) ||
 	    !interpreter_loop_find(image, "Perl_runops_standard", &loop))
 		return RUNTIME_OTHER_BUILD;
-	ret->walk = make_walk(image->bias + key.st_value);
-	describe(image, &catcher, &run, ret);
+	ret->walk = make_walk(image, &places);
+	describe(image, &places, &catcher, &run, ret);
 	interpreter_loop_describe(&loop, image->bias, ret->layout, sizeof(ret->layout));
 	return RUNTIME_KNOWN;
 }

@@ -63,17 +63,39 @@ static void make_name(const struct perl_fields *fields,
 	*ret = 0;
 }
 
+/* The file of a position: a text; or, without threads, the name of a glob, behind a mark. */
+static void append_file(const struct perl_fields *fields, struct memory_pieces *pieces,
+			char to[SCRIPT_TEXT_MAX])
+{
+	static const char mark[] = "_<"; /* gv_fetchfile(3perl) */
+	struct wire_blob piece[PERL_COP_PIECES_MAX] = { 0 };
+	size_t n = fields->interpreter_cop >= 0 ? 1 : PERL_COP_PIECES_MAX;
+
+	for (size_t i = 0; i < n; i++)
+		if (!memory_pieces_next(pieces, &piece[i]))
+			return;
+	if (n == 1) {
+		append(piece[0].data, piece[0].size, to);
+		return;
+	}
+	append_key(&piece[PERL_COP_GLOB_NAME], to);
+	if (!strncmp(to, mark, strlen(mark)))
+		memmove(to, to + strlen(mark), strlen(to) - strlen(mark) + 1);
+	else
+		*to = 0;
+}
+
 static void decode_position(const struct perl_fields *fields, const struct wire_memory *record,
 			    struct script_code_text *ret)
 {
 	static const char eval[] = "(eval ";
 	struct memory_pieces pieces;
-	struct wire_blob file;
 
-	if (!memory_pieces_begin(&record->bytes, fields->cop_size, &pieces) ||
-	    !memory_pieces_next(&pieces, &file) || !file.size)
+	if (!memory_pieces_begin(&record->bytes, fields->cop_size, &pieces))
 		return;
-	append(file.data, file.size, ret->file);
+	append_file(fields, &pieces, ret->file);
+	if (!*ret->file)
+		return;
 	strcpy(ret->name, strncmp(ret->file, eval, strlen(eval)) ? "{main}" : "{eval}");
 }
 

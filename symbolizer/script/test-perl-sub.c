@@ -20,7 +20,7 @@ enum {
 	HAS_NAME = 0x8000,
 };
 
-static const struct perl_fields fields = {
+static struct perl_fields fields = {
 	.sub_size = SUB_SIZE,
 	.sub_body = BODY_SIZE,
 	.sub_flags = FLAGS_AT,
@@ -129,6 +129,34 @@ static void test_names_of_subs(void **state)
 	assert_string_equal(decode().file, "a.pl");
 }
 
+/* Without threads a position has a glob, whose name is that of the file behind a mark. */
+static void make_position_with_glob(const char *name)
+{
+	char glob[48] = { 0 };
+
+	memset(&made, 0, sizeof(made));
+	made.size = COP_SIZE;
+	put_piece(glob, 24);
+	put_piece(glob, sizeof(glob));
+	put_name(name);
+}
+
+static void test_files_of_globs(void **state)
+{
+	fields.interpreter_cop = -1;
+	make_position_with_glob("_</srv/lib/A.pm");
+	assert_string_equal(decode().name, "{main}");
+	assert_string_equal(decode().file, "/srv/lib/A.pm");
+	make_position_with_glob("_<(eval 7)");
+	assert_string_equal(decode().name, "{eval}");
+	make_position_with_glob("main::other");
+	assert_string_equal(decode().name, "");
+	assert_string_equal(decode().file, "");
+	made.size -= 16;
+	assert_string_equal(decode().file, "");
+	fields.interpreter_cop = 0;
+}
+
 static void test_what_was_not_in_memory_has_no_name(void **state)
 {
 	make_sub("A", 0, "");
@@ -192,6 +220,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names_of_globs),
 		cmocka_unit_test(test_names_of_subs),
+		cmocka_unit_test(test_files_of_globs),
 		cmocka_unit_test(test_what_was_not_in_memory_has_no_name),
 		cmocka_unit_test(test_code_outside_of_subs),
 		cmocka_unit_test(test_names_end),
