@@ -179,7 +179,6 @@ static const enum hotspot_field of_elsewhere[] = {
 	HOTSPOT_CODE_IMMUTABLE,	  HOTSPOT_CODE_IMMUTABLE_SIZE,
 };
 static const enum hotspot_field of_one_block[] = {
-	HOTSPOT_CODE_METADATA_OFFSET,
 	HOTSPOT_BLOB_DATA_OFFSET,
 	HOTSPOT_BLOB_SIZE,
 };
