@@ -101,7 +101,7 @@ round_of("process", Spin) ->
 round_of(_, _) ->
     fun() -> made:f0(), ok end.
 
-%% What still executes the code before the current one would be killed.
+%% Once a millisecond, so that most time is spent in chains. What still executes the code before the current one would be killed.
 reload([Code | Codes]) ->
     timer:sleep(1),
     case code:soft_purge(made) of
