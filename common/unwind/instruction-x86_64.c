@@ -83,7 +83,7 @@ static struct instruction_operands one_byte(const struct instruction_decoder *de
 		return invalid;
 	if ((opcode & 0xf0) == 0x70 || (opcode & 0xf8) == 0xb0 || (opcode & 0xf8) == 0xe0 ||
 	    IS_IN(opcode, "\x6a\xa8\xcd\xeb"))
-		return opcode == 0xe8 || opcode == 0xe9 ? with_immediate(4) : with_immediate(1);
+		return with_immediate(1);
 	if (opcode == 0xe8 || opcode == 0xe9)
 		return with_immediate(4);
 	if (opcode == 0x68 || opcode == 0xa9)
