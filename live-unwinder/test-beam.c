@@ -304,6 +304,14 @@ static void test_code_jumps_back(void **state)
 	CHECK(1, 2, 3);
 }
 
+/* vpor and vpshufd: their opcodes are those of jumps elsewhere. */
+static void test_vector_instructions_are_no_jumps(void **state)
+{
+	CODE(0xc5, 0xf9, 0xeb, 0xc1, 0xc5, 0xf9, 0x70, 0xc1, 0x10, RETURN_FROM_FRAME(16));
+	assert_int_equal(read_walk(), SCRIPT_WHOLE);
+	CHECK(1, 2, 3);
+}
+
 /* A jump to another function, or to its own begin, is a call whose caller is this one's. */
 static void test_last_calls_end_a_frame(void **state)
 {
@@ -415,6 +423,8 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_ways_end_with_the_function, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_code_jumps_back, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_vector_instructions_are_no_jumps, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(test_last_calls_end_a_frame, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_the_outermost_function_returns_to_the_end,
 						set_up, tear_down),

@@ -212,6 +212,7 @@ static struct instruction_operands take_opcode(struct instruction_decoder *decod
 
 	ret->opcode = decoder->at;
 	if (*at == VEX_2 || *at == VEX_3 || *at == EVEX) {
+		ret->is_vector = true;
 		map = take_vector_prefix(decoder);
 		ret->opcode = decoder->at++;
 		return decoder->at > decoder->n ? invalid

@@ -2,6 +2,7 @@
 /* Where instructions of x86-64 end, in code that runs in 64-bit mode. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -11,6 +12,7 @@ struct x86_instruction {
 	uint8_t rex;	/* the prefix itself */
 	uint8_t opcode; /* where it is; one of two bytes begins with 0x0f */
 	uint8_t modrm;	/* where it is */
+	bool is_vector; /* by VEX or EVEX: the opcode is of another map, and begins with no 0x0f */
 	uint8_t displacement, displacement_size;
 };
 

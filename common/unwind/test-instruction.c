@@ -44,6 +44,9 @@ static void test_parts(void **state)
 	assert_int_equal(instruction.modrm, 2);
 	assert_int_equal(instruction.displacement, 3);
 	assert_int_equal(instruction.displacement_size, 4);
+	assert_false(instruction.is_vector);
+	assert_int_equal(SIZE(0xc5, 0xf9, 0xeb, 0xc1), 4); /* vpor */
+	assert_true(instruction.is_vector);
 	assert_int_equal(SIZE(0x90), 1);
 	assert_int_equal(instruction.modrm, 0);
 	assert_int_equal(instruction.displacement_size, 0);

@@ -176,8 +176,7 @@ static bool apply(const struct beam_search *search, struct beam_way *way,
 {
 	uint8_t opcode = instruction->opcode;
 
-	if (opcode == TWO_BYTES || instruction->bytes[0] == 0xc5 || instruction->bytes[0] == 0xc4 ||
-	    instruction->bytes[0] == 0x62)
+	if (opcode == TWO_BYTES)
 		return true;
 	if ((opcode & ~7) == PUSH || (opcode == GROUP_5 && (instruction->reg & 7) == 6))
 		way->sp -= WORD;
@@ -247,16 +246,22 @@ static bool is_behind_function(const struct beam_code *code, size_t at)
 	return code->to && code->address + at >= code->to;
 }
 
+static bool is_far_branch(const struct beam_instruction *instruction)
+{
+	return instruction->opcode == TWO_BYTES &&
+	       (instruction->bytes[instruction->parts.opcode + 1] & 0xf0) == 0x80;
+}
+
 static enum beam_step step(struct beam_search *search, struct beam_way *way)
 {
 	struct beam_instruction instruction;
 	size_t at = way->at;
-	uint8_t second;
 
 	if (is_behind_function(search->code, at) || !decode(search->code, at, &instruction))
 		return STEP_LOST;
 	way->at += instruction.parts.size;
-	second = instruction.bytes[instruction.parts.opcode + 1];
+	if (instruction.parts.is_vector)
+		return STEP_ON;
 	if (instruction.opcode == RET)
 		return STEP_RETURNS;
 	if (instruction.opcode == JUMP || instruction.opcode == JUMP_SHORT)
@@ -266,7 +271,7 @@ static enum beam_step step(struct beam_search *search, struct beam_way *way)
 		return jump_indirectly(&instruction);
 	if ((instruction.opcode & 0xf0) == 0x70)
 		add_way(search, way, target_of(&instruction, at, 1));
-	if (instruction.opcode == TWO_BYTES && (second & 0xf0) == 0x80)
+	if (is_far_branch(&instruction))
 		add_way(search, way, target_of(&instruction, at, 4));
 	return apply(search, way, &instruction) ? STEP_ON : STEP_LOST;
 }
