@@ -155,6 +155,19 @@ bool interpreter_loop_find_at(const struct loaded_image *image, uint64_t begin,
 	return true;
 }
 
+/* The code of a function that may be a loop by its size, to be freed. NULL: it is not to be had. */
+static uint8_t *read_large(const struct loaded_image *image, uint64_t from, uint64_t size)
+{
+	_cleanup_free_ uint8_t *code = NULL;
+
+	if (size < THREADED_LOOP_MIN || size > LOOP_MAX)
+		return NULL;
+	code = malloc(size);
+	if (!code || !loaded_image_read(image, from, code, size))
+		return NULL;
+	return take_pointer(code);
+}
+
 /*
  * Jumps to where a register, and a distance of a byte or none, lead: `jmp *8(%rbp)`. Of bytes that
  * look like one by chance few functions have more than some.
@@ -182,10 +195,9 @@ bool interpreter_loop_find_threaded(const struct loaded_image *image, struct int
 		return false;
 	for (size_t i = 0; i < cfi.n; i++) {
 		uint64_t from = cfi.list[i].start, size = cfi.list[i].end - from;
-		_cleanup_free_ uint8_t *code =
-			size >= THREADED_LOOP_MIN && size <= LOOP_MAX ? malloc(size) : NULL;
+		_cleanup_free_ uint8_t *code = read_large(image, from, size);
 
-		if (!code || !loaded_image_read(image, from, code, size))
+		if (!code)
 			continue;
 		n = count_threaded_jumps(code, size);
 		if (n <= most)
@@ -219,11 +231,9 @@ bool interpreter_loop_find_large(const struct loaded_image *image, struct interp
 		return false;
 	for (size_t i = 0; i < cfi.n; i++) {
 		uint64_t from = cfi.list[i].start, size = cfi.list[i].end - from;
-		_cleanup_free_ uint8_t *code =
-			size >= THREADED_LOOP_MIN && size <= LOOP_MAX ? malloc(size) : NULL;
+		_cleanup_free_ uint8_t *code = read_large(image, from, size);
 
-		if (!code || !loaded_image_read(image, from, code, size) ||
-		    !has_register_jump(code, size))
+		if (!code || !has_register_jump(code, size))
 			continue;
 		n++;
 		ret->parts[0].from = from;
