@@ -262,12 +262,15 @@ static struct walk_program make_walk(const struct loaded_image *image,
 /* What executes functions of C for processes that have left their scheduler. */
 static bool find_dirty(const struct loaded_image *image, struct interpreter_loop *ret)
 {
-	struct interpreter_loop native, built_in;
+	static const char *const names[] = { "erts_call_dirty_nif", "erts_call_dirty_bif" };
+	GElf_Sym function;
 
-	if (!interpreter_loop_find(image, "erts_call_dirty_nif", &native) ||
-	    !interpreter_loop_find(image, "erts_call_dirty_bif", &built_in))
-		return false;
-	*ret = (struct interpreter_loop){ { native.parts[0], built_in.parts[0] } };
+	for (size_t i = 0; i < INTERPRETER_LOOP_PARTS; i++) {
+		if (!loaded_image_find_symbol(image, names[i], &function) || !function.st_size)
+			return false;
+		ret->parts[i].from = function.st_value;
+		ret->parts[i].to = function.st_value + function.st_size;
+	}
 	return true;
 }
 
