@@ -313,6 +313,9 @@ static __always_inline void walk_begin_list(struct walk *walk, const struct walk
 			walk_find_root(&list->instruction, registers->thread, registers->frame);
 		return;
 	}
+	if (list->owner.base != WALK_BASE_NONE &&
+	    !walk_find_root(&list->owner, registers->thread, registers->frame))
+		return;
 	state->address = walk_find_root(&list->roots[2], registers->thread, registers->frame);
 	if (list->roots[2].base == WALK_BASE_FRAME)
 		walk_begin_frames(walk);

@@ -18,7 +18,7 @@ static bool is_list_valid(const struct walk_list *list)
 	for (size_t i = 0; i < WALK_ROOTS_MAX; i++)
 		if (!is_root_valid(&list->roots[i]))
 			return false;
-	if (!is_root_valid(&list->instruction))
+	if (!is_root_valid(&list->instruction) || !is_root_valid(&list->owner))
 		return false;
 	if (list->array_last && (!list->stride || !has_pointer(list->array, list->window) ||
 				 !has_pointer(list->next, list->window) ||

@@ -71,10 +71,12 @@ struct walk_root {
 struct walk_list {
 	struct walk_root roots[WALK_ROOTS_MAX]; /* the first that leads to an element counts */
 	struct walk_root instruction; /* leads to what the second root's element executes */
-	uint16_t window;	      /* bytes; 0: there is no such list */
-	uint16_t next;		      /* where a window has the next element's address; or: */
-	uint16_t limit;		      /* of elements */
-	uint16_t before;	      /* bytes of a window in front of its address */
+	struct walk_root owner; /* a frame pointer counts only in threads in which this leads to
+				 * something; WALK_BASE_NONE: in all */
+	uint16_t window;	/* bytes; 0: there is no such list */
+	uint16_t next;		/* where a window has the next element's address; or: */
+	uint16_t limit;		/* of elements */
+	uint16_t before;	/* bytes of a window in front of its address */
 	/* Elements whose word at `mark` is one of `marks` have the next one's address elsewhere. */
 	uint64_t marks[WALK_MARKS_MAX]; /* 0: none */
 	uint16_t mark, marked_next;

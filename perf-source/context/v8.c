@@ -268,6 +268,9 @@ static struct walk_program make_walk(const struct loaded_image *image,
 	walk.lists[0].roots[0] = root_in(isolate, layout->c_entry);
 	walk.lists[0].roots[1] = root_in(isolate, layout->fast_frame);
 	walk.lists[0].instruction = root_in(isolate, layout->fast_instruction);
+	/* Others have no frames of JavaScript: a word of theirs may look like one. */
+	walk.lists[0].owner = *isolate;
+	walk_root_add(&walk.lists[0].owner, 0);
 	return walk;
 }
 
