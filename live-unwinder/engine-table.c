@@ -748,6 +748,7 @@ enum engine_table_outcome engine_table_unwind(struct engine_table *engine,
 
 	unwinding->n_frames = unwinding->n_verifiable = unwinding->n_made = 0;
 	unwinding->contradicts_cfi = unwinding->is_unproved = false;
+	unwinding->builtins = &engine->builtins;
 	while (visit(&walk))
 		;
 	if (walk.outcome == ENGINE_TABLE_OK)

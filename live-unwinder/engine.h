@@ -20,6 +20,8 @@ enum {
 };
 
 /* The user side of one sample, and its answer. */
+struct v8_builtins;
+
 struct unwinding {
 	const struct arch *arch; /* of the machine that was sampled */
 	const struct wire_sample *sample;
@@ -29,10 +31,11 @@ struct unwinding {
 	size_t n_frames, n_frames_max;
 	enum wire_stack_end end;
 	uint32_t stack_asked; /* bytes that the kernel was to copy; 0: not a copy by the kernel */
-	struct made_calls calls;	   /* of its code without frame pointers */
-	uint64_t last_fp;		   /* the frame pointer of the last frame; 0: not known */
-	const struct image *failed_image;  /* that the end reason is about, or NULL */
-	uint32_t made[UNWINDING_MADE_MAX]; /* frames of such code that an interpreter has called */
+	struct made_calls calls;	    /* of its code without frame pointers */
+	const struct v8_builtins *builtins; /* that an engine has met; NULL: it knows none */
+	uint64_t last_fp;		    /* the frame pointer of the last frame; 0: not known */
+	const struct image *failed_image;   /* that the end reason is about, or NULL */
+	uint32_t made[UNWINDING_MADE_MAX];  /* frames of such code that an interpreter has called */
 	uint32_t n_made;
 	/*
 	 * Number of frames up to and including the first that was left by a step unknown to

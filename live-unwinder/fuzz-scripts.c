@@ -9,6 +9,7 @@
 #include "common/stream/script-place.h"
 #include "live-unwinder/script-merge.h"
 #include "live-unwinder/script/script-reader.h"
+#include "live-unwinder/v8/v8-builtins.h"
 #include "tests/fuzz/fuzz.h"
 
 enum {
@@ -229,6 +230,20 @@ static size_t count_removed(const struct unwinding *unwinding, const struct scri
 	return n_removed;
 }
 
+/* The first half of the interpreter's code. */
+static const struct v8_builtins *get_builtins(void)
+{
+	static struct v8_function builtin = { 0, IMAGE_SIZE / 2 };
+	static struct v8_functions functions = { &builtin, 1 };
+	static struct v8_builtins builtins;
+
+	if (!builtins.by_image.n) {
+		pair_map_init(&builtins.by_image, 1);
+		fuzz_check(pair_map_add(&builtins.by_image, IMAGE, 0, (uintptr_t)&functions) == 0);
+	}
+	return &builtins;
+}
+
 /*
  * Frames of C of equal size, from address 0 on. The stack in memory is what the walk is made of.
  * The last frame of a process with a stack of its own is what the walk's first element says.
@@ -263,6 +278,7 @@ static struct unwinding make_unwinding(enum script_language language,
 		.made = { MADE },
 		.n_made = 1,
 		.end = end,
+		.builtins = get_builtins(),
 		.last_fp = first[0],
 	};
 }

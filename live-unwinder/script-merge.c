@@ -4,6 +4,7 @@
 #include "common/stream/script-place.h"
 #include "live-unwinder/script-activations.h"
 #include "live-unwinder/script-merge.h"
+#include "live-unwinder/v8/v8-builtins.h"
 
 enum {
 	FRAME_RECORD_SIZE = 16, /* the caller's frame pointer, and the return address */
@@ -56,15 +57,42 @@ static enum script_outcome find_activations(struct placing *placing, const struc
 	return outcome;
 }
 
+/* The address of the instruction that a frame executes, or of the call. */
+static uint64_t code_of(const struct wire_frame *frame)
+{
+	return frame->address - !(frame->flags & WIRE_frame_flags_EXACT);
+}
+
+/* The mapping of the interpreter's file that has a frame's code; NULL: other code is executed. */
+static const struct mapping *find_interpreter(const struct script_stack *stack,
+					      const struct unwinding *unwinding,
+					      const struct wire_frame *frame)
+{
+	const struct mapping *mapping =
+		mapping_table_find(process_mappings(unwinding->process), code_of(frame));
+
+	return mapping && mapping->image == stack->image ? mapping : NULL;
+}
+
 /* Whether a frame is one of the interpreter's own functions. */
 static bool is_in_interpreter(const struct script_stack *stack, const struct unwinding *unwinding,
 			      const struct wire_frame *frame)
 {
-	const struct mapping *mapping =
-		mapping_table_find(process_mappings(unwinding->process),
-				   frame->address - !(frame->flags & WIRE_frame_flags_EXACT));
+	return find_interpreter(stack, unwinding, frame);
+}
 
-	return mapping && mapping->image == stack->image;
+/*
+ * Whether a frame is one of V8's builtins, which execute functions. C++ does not: words on its
+ * stack may look like a frame of JavaScript, as those of what marks objects do.
+ */
+static bool is_builtin(const struct script_stack *stack, const struct unwinding *unwinding,
+		       const struct wire_frame *frame)
+{
+	const struct mapping *mapping = find_interpreter(stack, unwinding, frame);
+
+	return mapping && unwinding->builtins &&
+	       v8_builtins_has_met(unwinding->builtins, mapping->image,
+				   code_of(frame) - mapping->start + mapping->offset);
 }
 
 /*
@@ -88,7 +116,8 @@ static bool is_frame_of(const struct script_stack *stack, const struct unwinding
 
 	return unwinding->stack_pointers[frame + 1] == segment->anchor + FRAME_RECORD_SIZE &&
 	       executes(unwinding, frame, segment) &&
-	       is_in_interpreter(stack, unwinding, of) != segment->is_compiled;
+	       (segment->is_compiled ? !is_in_interpreter(stack, unwinding, of)
+				     : is_builtin(stack, unwinding, of));
 }
 
 /* Whether a function of the interpreter executes functions of the script: another frame says so. */

@@ -3,6 +3,7 @@
  */
 #include "common/stream/script-place.h"
 #include "live-unwinder/test-v8-records.h"
+#include "live-unwinder/v8/v8-builtins.h"
 
 enum {
 	MAPPING = 5,
@@ -10,6 +11,7 @@ enum {
 	STACK = 0x70000000,
 	FRAME_SIZE = 0x100,
 	N_C = 6,
+	BUILTINS_SIZE = 0x80, /* of the file's code; behind it is C++ */
 };
 
 /* Where a frame of the interpreter is. */
@@ -24,6 +26,9 @@ static struct script_stack stack;
 static struct wire_frame frames[N_C + SCRIPT_FRAMES_MAX];
 static uint64_t pointers[N_C];
 static struct unwinding unwinding;
+static struct v8_function builtin = { 0, BUILTINS_SIZE };
+static struct v8_functions functions = { &builtin, 1 };
+static struct v8_builtins builtins;
 
 static void add_process(void)
 {
@@ -55,6 +60,7 @@ static void make_c(void)
 		.stack_pointers = pointers,
 		.n_frames = N_C,
 		.end = WIRE_stack_end_COMPLETE,
+		.builtins = &builtins,
 	};
 }
 
@@ -69,6 +75,8 @@ static int set_up(void **state)
 	memset(&processes, 0, sizeof(processes));
 	memset(&scripts, 0, sizeof(scripts));
 	scripts_init(&scripts);
+	pair_map_init(&builtins.by_image, 1);
+	assert_int_equal(pair_map_add(&builtins.by_image, IMAGE, 0, (uintptr_t)&functions), 0);
 	add_runtime();
 	add_process();
 	add_usual_records();
@@ -81,6 +89,7 @@ static int tear_down(void **state)
 {
 	scripts_deinit(&scripts);
 	process_table_deinit(&processes);
+	pair_map_deinit(&builtins.by_image);
 	return 0;
 }
 
@@ -325,6 +334,18 @@ static void test_frames_that_execute_something_else(void **state)
 	assert_int_equal(unwinding.n_frames, N_C);
 }
 
+/* As those of a thread that marks objects: words of its stack look like a frame of JavaScript. */
+static void test_cpp_executes_no_function(void **state)
+{
+	begin_below_c();
+	frames[1].address =
+		INTERPRETER + BUILTINS_SIZE + 1; /* it returns behind the last builtin */
+	add_element(pointer_of(1), 2, frames[1].address, 0);
+	add_interpreted(3, 4);
+	check_merged(SCRIPT_WHOLE, SCRIPT_PARTLY);
+	CHECK_FRAMES(C, INTERPRETER + BUILTINS_SIZE + 1, C + 2, 4, INTERPRETED(3), C + 4, C + 5);
+}
+
 static void test_frames_behind_the_end_of_the_stack(void **state)
 {
 	begin_below_c();
@@ -507,6 +528,7 @@ int main(void)
 		TEST(test_builtins_have_no_frame),
 		TEST(test_frames_that_the_stack_does_not_have),
 		TEST(test_frames_that_execute_something_else),
+		TEST(test_cpp_executes_no_function),
 		TEST(test_frames_behind_the_end_of_the_stack),
 		TEST(test_the_innermost_frame_calls_shortly_behind),
 		TEST(test_the_innermost_frame_is_that_of_one_alternative),

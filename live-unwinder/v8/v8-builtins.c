@@ -63,10 +63,9 @@ static const struct v8_functions *get_functions(struct v8_builtins *builtins,
 	return functions;
 }
 
-static const struct v8_function *find_function(struct v8_builtins *builtins,
-					       const struct image *image, uint64_t offset)
+/* `functions` may be NULL. */
+static const struct v8_function *find_in(const struct v8_functions *functions, uint64_t offset)
 {
-	const struct v8_functions *functions = get_functions(builtins, image);
 	size_t n = functions
 			   ? BINARY_SEARCH(i, 0, functions->n, functions->list[i].offset <= offset)
 			   : 0;
@@ -74,6 +73,12 @@ static const struct v8_function *find_function(struct v8_builtins *builtins,
 	return n && offset - functions->list[n - 1].offset < functions->list[n - 1].size
 		       ? &functions->list[n - 1]
 		       : NULL;
+}
+
+static const struct v8_function *find_function(struct v8_builtins *builtins,
+					       const struct image *image, uint64_t offset)
+{
+	return find_in(get_functions(builtins, image), offset);
 }
 
 bool v8_builtins_has(struct v8_builtins *builtins, const struct image *image, uint64_t offset)
@@ -91,6 +96,13 @@ static size_t read_bytes(const struct elf_image *elf, const struct v8_function *
 		size = n_max;
 	n = pread(elf->fd, to, size, function->offset + offset);
 	return n > 0 ? n : 0;
+}
+
+bool v8_builtins_has_met(const struct v8_builtins *builtins, uint64_t image, uint64_t offset)
+{
+	const uint64_t *known = pair_map_find(&builtins->by_image, image, 0);
+
+	return known && find_in((const struct v8_functions *)*known, offset);
 }
 
 static void look_at_code(const struct v8_builtins *builtins, const struct elf_image *elf,

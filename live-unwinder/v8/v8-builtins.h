@@ -40,6 +40,9 @@ void v8_builtins_forget(struct v8_builtins *builtins, uint64_t image);
 /* Whether a builtin is at an offset of an image's file. */
 bool v8_builtins_has(struct v8_builtins *builtins, const struct image *image, uint64_t offset);
 
+/* The same of an image in which builtins were looked for before; false: they were not. */
+bool v8_builtins_has_met(const struct v8_builtins *builtins, uint64_t image, uint64_t offset);
+
 /* What is proved of a builtin that runs, at an offset of its file; NULL: no builtin is there. */
 const struct v8_builtin_place *v8_builtins_find(struct v8_builtins *builtins,
 						const struct image *image, uint64_t offset);
