@@ -230,7 +230,9 @@ static int name_frame(struct stage *stage, struct symbolizer *self, const struct
 /* Names locations again for which more is known now. */
 static void take_late(struct symbolizer *self)
 {
-	if (!file_names_take_late(&self->file_names))
+	bool is_late = script_names_take_late(&self->scripts);
+
+	if (!file_names_take_late(&self->file_names) && !is_late)
 		return;
 	pair_map_clear(&self->places);
 	frame_cache_forget_all(&self->frames);
@@ -429,8 +431,9 @@ static int finish(struct stage *stage, void *data, enum stage_stream_end end)
 	if (self->kernel_code.n_refused)
 		*counters_get(&stage->counters, "refused", "kernel-code") =
 			self->kernel_code.n_refused;
-	if (self->scripts.n_refused)
-		*counters_get(&stage->counters, "refused", "scripts") = self->scripts.n_refused;
+	n_refused = self->scripts.n_refused + self->scripts.sources.n_refused;
+	if (n_refused)
+		*counters_get(&stage->counters, "refused", "scripts") = n_refused;
 	file_names_report_untrusted(&self->file_names);
 	return jit_names_end_all(&self->jit);
 }

@@ -74,6 +74,10 @@ static const struct field_name v8_names[] = {
 	{ "frame.code", offsetof(struct runtime_fields, v8.frame_code), false },
 	{ "function.size", offsetof(struct runtime_fields, v8.function_size), false },
 	{ "function.data", offsetof(struct runtime_fields, v8.function_data), false },
+	{ "function.script", offsetof(struct runtime_fields, v8.function_script), false },
+	{ "script.line", offsetof(struct runtime_fields, v8.script_line), false },
+	{ "scope.flags", offsetof(struct runtime_fields, v8.scope_flags), false },
+	{ "scope.function", offsetof(struct runtime_fields, v8.scope_function), false },
 	{ "map.type", offsetof(struct runtime_fields, v8.map_type), false },
 	{ "function.type", offsetof(struct runtime_fields, v8.function_type), false },
 	{ "code.size", offsetof(struct runtime_fields, v8.code_size), false },
@@ -320,9 +324,9 @@ static bool complete_perl(struct runtime_fields *fields)
 	return perl->stack_array >= 0 && perl->stack_previous >= 0 && perl->stack_last >= 0 &&
 	       perl->stack_type >= 0 && perl->context_size > 0 && perl->context_cop >= 0 &&
 	       perl->context_return >= 0 && perl->context_sub >= 0 && perl->context_position >= 0 &&
-	       perl->sub_size >= 0 && perl->sub_body >= 0 &&
-	       perl->sub_name >= 0 && perl->sub_flags >= 0 && perl->sub_count >= 0 &&
-	       perl->cop_size >= 0 && perl->cop_line >= 0 && has_loop(&fields->loop);
+	       perl->sub_size >= 0 && perl->sub_body >= 0 && perl->sub_name >= 0 &&
+	       perl->sub_flags >= 0 && perl->sub_count >= 0 && perl->cop_size >= 0 &&
+	       perl->cop_line >= 0 && has_loop(&fields->loop);
 }
 
 static bool complete_lua(struct runtime_fields *fields)

@@ -113,6 +113,10 @@ struct v8_fields {
 	int64_t frame_function, frame_bytecode, frame_instruction, frame_code;
 	int64_t function_size; /* of what is recorded of a function itself, */
 	int64_t function_data; /* which is the address of an object if it is JavaScript */
+	int64_t function_script;
+	int64_t script_line;	/* of its first line; -1: not known */
+	int64_t scope_flags;	/* of which four bits are its kind, */
+	int64_t scope_function; /* which is this one if it is that of a function */
 	int64_t map_type, function_type;
 	int64_t code_size;   /* of what is recorded of code itself: */
 	int64_t code_start;  /* where it has the address of its instructions; */

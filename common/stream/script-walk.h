@@ -9,6 +9,15 @@
 
 enum { WALK_CHUNK_SIZE = 4096 /* bytes of what belongs to made code, in a record of its own */ };
 
+/*
+ * What begins the bytes of a `memory` record whose address is odd: one more than that of what has a
+ * text, of which a part lies behind. So many bytes of it are in front, it has so many in all, and
+ * so many each character.
+ */
+struct walk_source_part {
+	uint32_t offset, size, unit, reserved;
+};
+
 struct walk_list_head {
 	uint16_t list, window, n; /* its number, bytes of each window, elements */
 	uint16_t end;		  /* enum wire_walk_end */

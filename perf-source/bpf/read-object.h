@@ -151,6 +151,15 @@ struct walk_found {
 	uint32_t line;
 };
 
+/* A text that is emitted once all elements have been read (struct walk_source). */
+struct walk_found_source {
+	uint64_t place;			   /* among those that are awaited, */
+	struct walk_awaited what;	   /* and what was there: other CPUs may put another one */
+	uint64_t text, offset, size, unit; /* where it is; 0: the next one is to be found */
+	uint64_t is_left;		   /* there are some of other threads */
+	uint64_t is_refused;		   /* that of the last object was not noted */
+};
+
 /* A stack that made code has for itself (struct walk_own_stack), and a function that is in it. */
 struct walk_own {
 	struct walk_bounds bounds;
@@ -174,6 +183,7 @@ struct walk_work {
 	struct walk_call call; /* the current frame */
 	struct walk_made made;
 	struct walk_own own;
+	struct walk_found_source source;
 	struct walk_memory memory, of_code;
 	uint64_t members[1 + WALK_MEMBERS_MAX]; /* their number, and identities */
 };
@@ -415,6 +425,8 @@ __noinline uint64_t walk_text_address(const struct walk_text *text, uint64_t mas
 		return 0;
 	at = walk_text_offset(text, n >> 32);
 	barrier_var(at);
+	if (text->is_here)
+		return at == WALK_NOWHERE ? 0 : base + at;
 	if (near == of && at <= WALK_HEAD_MAX - 8)
 		return *(const uint64_t *)((const char *)memory->head + at) & mask;
 	return at == WALK_NOWHERE ? 0 : walk_read_pointer(base + at) & mask;
@@ -705,7 +717,67 @@ static __always_inline uint64_t walk_find_identity(const struct walk_object *obj
 	return identity ? identity : walk_identity(object, memory, address);
 }
 
-/* The identity of an element's object, which is emitted if it is new; 0: it cannot be read. */
+/* The identity of what has the text of objects: by words of it, and how long that is. */
+__noinline uint64_t walk_source_identity(const struct walk_source *source, uint64_t owner)
+{
+	uint64_t string, hash = 3;
+	uint32_t length = 0;
+
+	if (!source)
+		return 0;
+	string = walk_read_pointer(owner + source->string) & source->pointer_mask;
+	bpf_probe_read_user(&length, sizeof(length), (const void *)(string + source->length));
+	hash = walk_mix(hash, walk_read_pointer(owner + source->words[0]));
+	hash = walk_mix(hash, walk_read_pointer(owner + source->words[1]));
+	return walk_mix(hash, length) | 1;
+}
+
+/*
+ * Notes that a text is to be emitted. False: another one of the thread has its place. One of
+ * another thread, which may have ended, is forgotten until there is another object of it.
+ */
+static __always_inline bool walk_await(struct walk *walk, uint64_t owner, uint64_t identity)
+{
+	uint64_t thread = (uint32_t)bpf_get_current_pid_tgid();
+	struct walk_awaited *awaited =
+		&walk->program->awaited[identity >> 1 & (WALK_AWAITED_MAX - 1)];
+
+	if (awaited->owner && awaited->identity != identity && awaited->thread == thread)
+		return false;
+	*awaited = (struct walk_awaited){ owner, identity, thread };
+	walk->program->is_awaiting = true;
+	return true;
+}
+
+/*
+ * Puts the identity of what has its text behind an object of `used` bytes, and notes that if it was
+ * not emitted yet. Returns the bytes of both.
+ */
+static __always_inline uint64_t walk_put_source(struct walk *walk, const struct walk_maps *maps,
+						uint64_t used)
+{
+	struct walk_memory *memory = &walk->work->memory;
+	uint64_t of = walk->program->source.of, owner, identity;
+	struct walk_place place;
+
+	barrier_var(of);
+	barrier_var(used);
+	owner = !of || of > WALK_TEXTS_MAX ? 0 : memory->at[of];
+	if (!owner || used > WALK_MEMORY_MAX - 2 * sizeof(identity))
+		return used;
+	identity = walk_source_identity(&walk->program->source, owner);
+	*(uint64_t *)(memory->bytes + used) = sizeof(identity);
+	*(uint64_t *)(memory->bytes + used + sizeof(identity)) = identity;
+	place = walk_find_place(walk, maps->seen, owner, identity);
+	walk->work->source.is_refused = place.set && !walk_is_in(place.set, place.item) &&
+					!walk_await(walk, owner, identity);
+	return used + 2 * sizeof(identity);
+}
+
+/*
+ * The identity of an element's object, which is emitted if it is new, and again if its text could
+ * not be noted; 0: it cannot be read.
+ */
 static __always_inline uint64_t walk_read_object(struct walk *walk, const struct walk_maps *maps,
 						 const struct walk_object *object, uint64_t address)
 {
@@ -720,9 +792,11 @@ static __always_inline uint64_t walk_read_object(struct walk *walk, const struct
 	place = walk_find_place(walk, maps->seen, address, identity);
 	if (!place.set || walk_is_in(place.set, place.item))
 		return identity;
+	walk->work->source.is_refused = false;
 	if (walk_has_room(&walk->work->state))
 		r = walk_emit(walk, memory, maps->parts, address, identity,
-			      walk_read_all(object, memory, address));
-	walk_note(&walk->work->state, place, r);
+			      walk_put_source(walk, maps, walk_read_all(object, memory, address)));
+	if (r || !walk->work->source.is_refused)
+		walk_note(&walk->work->state, place, r);
 	return identity;
 }

@@ -9,6 +9,7 @@ struct walk_callbacks {
 	long (*element)(uint32_t i, void *walk);
 	long (*code)(uint32_t i, void *walk);
 	long (*kept)(uint32_t i, void *walk);
+	long (*source)(uint32_t i, void *walk);
 	/* Of frames (read-frames.h). */
 	long (*frame)(uint32_t i, void *walk);
 	long (*made)(uint32_t i, void *walk);

@@ -5,6 +5,7 @@
 #include "perf-source/bpf/read-code.h"
 #include "perf-source/bpf/read-frames.h"
 #include "perf-source/bpf/read-own-stack.h"
+#include "perf-source/bpf/read-source.h"
 
 /* Puts the word behind a window to which it leads; 0: it leads nowhere. */
 static __always_inline void walk_put_word(const struct walk_word *word, char *window, uint64_t size)
@@ -349,6 +350,8 @@ static __always_inline void walk_run_list(struct walk *walk, const struct walk_c
 	state->address = state->is_made = 0;
 	if (number == 0 && walk->program->code.steps && !state->is_lost)
 		bpf_loop(state->n, callbacks->code, walk, 0);
+	if (number == 0 && state->n && !state->is_lost)
+		walk_emit_sources(walk, callbacks);
 	walk_end_list(walk, at);
 }
 

@@ -112,6 +112,37 @@ static void test_texts_of_texts_and_words_are_valid(void **state)
 	assert_false(walk_program_is_valid(&program));
 }
 
+static void test_texts_may_be_part_of_the_text_before(void **state)
+{
+	struct walk_program program = valid_program();
+
+	program.object.texts[1] =
+		(struct walk_text){ .pointer = 32, .size = 16, .of = 1, .is_here = 1 };
+	assert_true(walk_program_is_valid(&program));
+	program.object.texts[1].of = 0; /* of the object itself: it is there already */
+	assert_false(walk_program_is_valid(&program));
+}
+
+static void test_what_has_the_source_is_a_text(void **state)
+{
+	struct walk_program program = valid_program();
+
+	program.source.of = WALK_TEXTS_MAX;
+	assert_true(walk_program_is_valid(&program));
+	program.source.of++;
+	assert_false(walk_program_is_valid(&program));
+}
+
+static void test_the_owner_of_frames_is_a_root(void **state)
+{
+	struct walk_program program = valid_program();
+
+	program.lists[0].owner.base = WALK_BASE_THREAD;
+	assert_true(walk_program_is_valid(&program));
+	program.lists[0].owner.n_loads = WALK_LOADS_MAX + 1;
+	assert_false(walk_program_is_valid(&program));
+}
+
 static void test_an_array_has_no_pointers_to_elements(void **state)
 {
 	struct walk_program program = valid_program();
@@ -255,6 +286,9 @@ int main(void)
 		cmocka_unit_test(test_frames_of_made_code),
 		cmocka_unit_test(test_a_list_with_objects_is_valid),
 		cmocka_unit_test(test_texts_of_texts_and_words_are_valid),
+		cmocka_unit_test(test_texts_may_be_part_of_the_text_before),
+		cmocka_unit_test(test_what_has_the_source_is_a_text),
+		cmocka_unit_test(test_the_owner_of_frames_is_a_root),
 		cmocka_unit_test(test_an_array_has_no_pointers_to_elements),
 		cmocka_unit_test(test_heads_with_arrays_are_in_the_window),
 		cmocka_unit_test(test_another_object_is_in_all_windows),

@@ -43,6 +43,13 @@ static long walk_kept(uint32_t i, void *walk)
 	return walk_look_for_kept(walk, i);
 }
 
+static long walk_source(uint32_t i, void *walk)
+{
+	const struct walk_maps maps = walk_own_maps();
+
+	return walk_emit_source(walk, &maps);
+}
+
 static long walk_frame(uint32_t i, void *walk)
 {
 	return walk_read_frame(walk);
@@ -85,6 +92,7 @@ static const struct walk_callbacks walk_callbacks = {
 	.element = walk_element,
 	.code = walk_code,
 	.kept = walk_kept,
+	.source = walk_source,
 	.frame = walk_frame,
 	.made = walk_made,
 	.piece = walk_piece,

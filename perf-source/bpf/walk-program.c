@@ -51,6 +51,7 @@ static bool is_text_valid(const struct walk_object *object, size_t i)
 		text->more <= WALK_MORE_MAX && (text->of <= i || text->of == WALK_OF_FOUND) &&
 		text->outside_at < WALK_FIELDS_MAX && text->inside_length < WALK_FIELDS_MAX &&
 		text->index_of <= i && text->length_at < WALK_HEAD_MAX &&
+		(text->of || !text->is_here) &&
 		(!text->sized_by || text->sized_by + sizeof(uint32_t) <= object->size) &&
 		(text->of || has_pointer(text->pointer, object->size)));
 }
@@ -174,6 +175,7 @@ bool walk_program_is_valid(const struct walk_program *program)
 		if (!is_list_valid(&program->lists[i]))
 			return false;
 	return window && is_word_valid(&program->word, window) &&
+	       program->source.of <= WALK_TEXTS_MAX &&
 	       is_object_valid(&program->object, window, with_word) && is_beside_valid(program) &&
 	       program->kept.words <= WALK_KEPT_WORDS_MAX &&
 	       is_code_valid(&program->code, window) && are_frames_valid(program) &&

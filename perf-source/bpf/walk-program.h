@@ -23,10 +23,11 @@ enum {
 	WALK_BESIDE_SIZE = 8,
 	WALK_CODE_SIZE = 24,
 	WALK_ELEMENTS_MAX = 512,
+	WALK_AWAITED_MAX = 16,	/* a power of two */
 	WALK_WINDOW_MAX = 128,	/* bytes of an element */
 	WALK_OBJECT_MAX = 384,	/* bytes of an object, */
 	WALK_OBJECT_WORDS = 32, /* words of it, or of a head, that have a bit */
-	WALK_TEXTS_MAX = 13,
+	WALK_TEXTS_MAX = 14,
 	WALK_TEXT_MAX = 4096, /* and of what one of its pointers leads to, */
 	WALK_HEAD_MAX = 80,   /* of which that many are in front of what is text, */
 	WALK_FIELDS_MAX = 8,  /* the first words of it have numbers, */
@@ -166,6 +167,7 @@ struct walk_text {
 	uint8_t index_of;
 	/* If it is not 0: one more than where the head has the text's length, in two bytes. */
 	uint8_t length_at;
+	uint8_t is_here; /* it is part of the text before: where that would have its address */
 };
 
 /* Of the elements of the first list. By what never changes of it, an object has an identity. */
@@ -194,6 +196,30 @@ struct walk_object {
 	uint16_t kind_at;
 	uint32_t kind_mask, kind; /* 0: all have one */
 	struct walk_text texts[WALK_TEXTS_MAX];
+};
+
+/*
+ * The text that objects as those of elements were made of, which many of them share: a string, to
+ * which something leads that one of their texts is. It is emitted once, in parts (struct
+ * walk_source_part), and the identity of what has it is put behind the texts of each object.
+ */
+struct walk_source {
+	uint64_t pointer_mask;
+	uint16_t of;	   /* the text that has it, from 1 on; 0: there is none */
+	uint16_t words[2]; /* where that has words which never change, */
+	uint16_t string;   /* and the address of the string */
+	/* What a string's first word leads to says, in two bytes, which bits are of its kind: its
+	 * characters are in it or elsewhere, or another string has them. */
+	uint16_t type_at, kinds, inside, outside, others[2];
+	uint16_t narrow; /* the bit of those whose characters have one byte; others have two */
+	uint16_t length; /* where a string has their number, in four bytes, */
+	uint16_t inside_at, outside_at, other_at; /* and the characters, or an address */
+};
+
+/* What has a text that is to be emitted, at a sample of the thread that has met it. */
+struct walk_awaited {
+	uint64_t owner, identity; /* 0: nothing */
+	uint64_t thread;
 };
 
 /*
@@ -317,11 +343,14 @@ struct walk_program {
 	/* Another one of each element, whose identity is put behind the window and the word. Those
 	 * of other lists have only this one. */
 	struct walk_object beside;
+	struct walk_source source;
 	struct walk_code code;
 	struct walk_frames frames;
 	uint64_t incarnation; /* another one for each process that has had the PID */
 	/* The kernel's address of the memory that it was made for, once it has run; 0: not yet. */
 	uint64_t memory;
+	uint64_t is_awaiting; /* there may be texts to be emitted: */
+	struct walk_awaited awaited[WALK_AWAITED_MAX];
 };
 
 /* Whether all sizes, counts and places are within their limits. */

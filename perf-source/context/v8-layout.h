@@ -18,7 +18,10 @@ struct v8_layout {
 	/* SharedFunctionInfo: its code if it is JavaScript, its name or ScopeInfo, its Script. */
 	uint16_t data, scope, script;
 	uint16_t scope_names; /* ScopeInfo: where names of variables begin, */
-	uint16_t scope_words; /* and the words that never change, a bit each */
+	uint16_t scope_words; /* and the words that never change, a bit each; */
+	/* Flags, of which four bits are the kind: this one of functions (enum ScopeType). */
+	uint8_t scope_flags, scope_function;
+	uint16_t scope_position; /* where the function begins; 0: behind the names */
 	/* Code: DeoptimizationData or bytecode, table of positions, and what its name says. */
 	uint16_t code_data, code_positions, code_flags, code_size;
 	uint16_t code_head;   /* in front of instructions: where the address of Code is, */

@@ -41,12 +41,26 @@ enum {
 	SCOPE_LOCAL = 16, /* bytes of each, as long as there are not more than: */
 	SCOPE_LOCALS_MAX = 74,
 	SCOPE_READ = 64,
-	SCOPE_INFERRED = 16, /* behind the name of the function */
+	SCOPE_INFERRED = 16, /* behind the name of the function, */
+	SCOPE_POSITION = 24, /* and where that begins, if it is not in front of all names */
+	POSITION_READ = 16,  /* where a function begins and ends in its source */
+	SCRIPT_SOURCE = 8,
 	SCRIPT_NAME = 16,
+	SCRIPT_LINE = 24, /* of its first line, from 0 on */
+	SCRIPT_ID = 64,
 	SCRIPT_WORDS = 1 << 1 | 1 << 2 | 1 << 8, /* source, name, id */
 	SCRIPT_READ = 72,
 	STRING_WORDS = 1 << 1, /* hash and length */
-	STRING_ACTUAL = 16,    /* ThinString; ConsString: its first part */
+	STRING_LENGTH = 12,
+	STRING_ACTUAL = 16,  /* ThinString; ConsString: its first part; others: their text, */
+	STRING_OUTSIDE = 24, /* or, of an ExternalString, where it is */
+	STRING_KINDS =
+		0xff97, /* of types: those that are none, and whose text is not to be found */
+	STRING_INSIDE = 0,
+	STRING_IS_OUTSIDE = 2,
+	STRING_CONS = 1,
+	STRING_THIN = 5,
+	STRING_NARROW = 8,
 	STRING_READ = 272,
 	CODE_SIZE = 64,
 	CODE_START = 40,
@@ -128,6 +142,20 @@ static struct walk_text piece(int of, int pointer, int size, int words)
 	return (struct walk_text){ .of = of, .pointer = pointer, .size = size, .words = words };
 }
 
+/* ScopeInfo has it in front of the names of variables, or behind those of the function. */
+static struct walk_text position_piece(const struct v8_layout *layout, const struct walk_text *name)
+{
+	struct walk_text position = *name;
+
+	if (layout->scope_position)
+		position = piece(1 + V8_FUNCTION_SCOPE, layout->scope_position, 0, 0);
+	else
+		position.pointer = layout->scope_names + SCOPE_POSITION;
+	position.size = POSITION_READ;
+	position.is_here = true;
+	return position;
+}
+
 static struct walk_object function_object(const struct v8_layout *layout)
 {
 	struct walk_object object = {
@@ -163,6 +191,7 @@ static struct walk_object function_object(const struct v8_layout *layout)
 	texts[V8_FUNCTION_ACTUAL_MAP] = piece(1 + V8_FUNCTION_ACTUAL, 0, MAP_READ, 0);
 	texts[V8_FUNCTION_LAST] = piece(1 + V8_FUNCTION_ACTUAL, STRING_ACTUAL, STRING_READ, 0);
 	texts[V8_FUNCTION_LAST_MAP] = piece(1 + V8_FUNCTION_LAST, 0, MAP_READ, 0);
+	texts[V8_FUNCTION_POSITION] = position_piece(layout, &name);
 	return object;
 }
 
@@ -227,6 +256,23 @@ static struct walk_root root_in(const struct walk_root *isolate, uint16_t field)
 	return root;
 }
 
+static const struct walk_source source_of_scripts = {
+	.pointer_mask = V8_ADDRESS_MASK,
+	.of = 1 + V8_FUNCTION_SCRIPT,
+	.words = { SCRIPT_NAME, SCRIPT_ID },
+	.string = SCRIPT_SOURCE,
+	.type_at = MAP_TYPE,
+	.kinds = STRING_KINDS,
+	.inside = STRING_INSIDE,
+	.outside = STRING_IS_OUTSIDE,
+	.others = { STRING_CONS, STRING_THIN },
+	.narrow = STRING_NARROW,
+	.length = STRING_LENGTH,
+	.inside_at = STRING_ACTUAL,
+	.outside_at = STRING_OUTSIDE,
+	.other_at = STRING_ACTUAL,
+};
+
 static struct walk_program make_walk(const struct loaded_image *image,
 				     const struct v8_layout *layout,
 				     const struct walk_root *isolate)
@@ -244,6 +290,7 @@ static struct walk_program make_walk(const struct loaded_image *image,
 			.rises = true,
 		} },
 		.object = function_object(layout),
+		.source = source_of_scripts,
 		.code = {
 			.instruction = FRAME_RETURN,
 			.step = CODE_STEP,
@@ -279,11 +326,12 @@ static void describe(const struct v8_layout *layout, struct runtime *ret)
 	snprintf(
 		ret->layout, sizeof(ret->layout),
 		"frame.function=%d frame.bytecode=%d frame.instruction=%d frame.code=%d "
-		"function.size=%d function.data=%d function.type=%d map.type=%d "
+		"function.size=%d function.data=%d function.script=%d function.type=%d script.line=%d scope.flags=%d scope.function=%d map.type=%d "
 		"code.size=%d code.start=%d code.within=%d code.length=%d code.kind=%d code.data=%d code.type=%d "
 		"code.baseline=%d code.steps=%d data.count=%d data.own=%d items=%d",
 		FRAME_FUNCTION, FRAME_BYTECODE, FRAME_WINDOW, FRAME_WINDOW + WORD, FUNCTION_SIZE,
-		layout->data, layout->function_type, MAP_TYPE, CODE_SIZE,
+		layout->data, layout->script, layout->function_type, SCRIPT_LINE,
+		layout->scope_flags, layout->scope_function, MAP_TYPE, CODE_SIZE,
 		layout->code_within ? -1 : CODE_START,
 		layout->code_within ? layout->code_within : -1, layout->code_size,
 		layout->code_flags, layout->code_data, layout->code_type, layout->baseline,

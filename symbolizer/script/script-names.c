@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +22,8 @@ struct script_code {
 	struct script_lines lines; /* of which the bytes are in `bytes`, */
 	size_t size, file_at;	   /* of so many bytes, with the file's name from here on */
 	enum script_language language;
-	char bytes[]; /* name, zero, file, zero, line table */
+	struct script_origin origin; /* of V8 */
+	char bytes[];		     /* name, zero, file, zero, line table */
 };
 
 struct script_process {
@@ -56,6 +58,7 @@ void script_names_deinit(struct script_names *names)
 	HASH_ITER(hh, names->by_process, process, next)
 	free_process(names, process);
 	runtime_table_deinit(&names->runtimes);
+	script_sources_deinit(&names->sources);
 }
 
 int script_names_take_process(struct script_names *names, const struct wire_process *record)
@@ -142,12 +145,17 @@ static struct script_code *make_v8(const struct runtime_fields *fields,
 				   const struct wire_memory *record, bool *ret_is_damaged)
 {
 	static const struct script_lines none;
+	struct script_origin origin = { 0 };
 	struct script_code_text text;
+	struct script_code *code;
 
 	*ret_is_damaged = false;
-	if (!v8_function_decode(&fields->v8, record, &text))
+	if (!v8_function_decode(&fields->v8, record, &text, &origin))
 		*text.name = *text.file = 0;
-	return make_code(&text, &none);
+	code = make_code(&text, &none);
+	if (code && *text.file) /* in texts of eval() there are no lines to look at */
+		code->origin = origin;
+	return code;
 }
 
 static struct script_code *make_ruby(const struct runtime_fields *fields,
@@ -259,6 +267,8 @@ int script_names_take_memory(struct script_names *names, const struct wire_memor
 
 	if (!record->number || !fields || find_code(names, record->number))
 		return 0;
+	if (fields->language == SCRIPT_V8 && script_sources_is_part(record))
+		return script_sources_take(&names->sources, record);
 	if (!is_refused)
 		code = makers[fields->language](fields, record, &is_refused);
 	if (is_refused) {
@@ -278,6 +288,7 @@ void script_names_forget(struct script_names *names, uint64_t number)
 	if (process)
 		free_process(names, process);
 	runtime_table_forget(&names->runtimes, number);
+	script_sources_forget(&names->sources, number);
 }
 
 /* Places of PHP, Perl and BEAM are lines. */
@@ -304,7 +315,26 @@ static uint32_t (*const line_finders[SCRIPT_LANGUAGES_MAX])(const struct script_
 	[SCRIPT_BEAM] = find_as_place,
 };
 
-void script_names_find(const struct script_names *names, struct wire_symbol *symbol)
+bool script_names_take_late(struct script_names *names)
+{
+	if (!names->sources.is_late)
+		return false;
+	names->sources.is_late = names->sources.is_missed = false;
+	return true;
+}
+
+/* Functions without a name are told apart by their lines. */
+static void find_line(struct script_names *names, const struct script_code *code,
+		      struct wire_symbol *symbol)
+{
+	symbol->line = script_sources_find_line(&names->sources, &code->origin);
+	if (!symbol->line || strcmp(code->bytes, V8_ANONYMOUS) != 0)
+		return;
+	snprintf(names->anonymous, sizeof(names->anonymous), V8_ANONYMOUS_AT, symbol->line);
+	symbol->name = wire_string(names->anonymous, WIRE_NAME_MAX);
+}
+
+void script_names_find(struct script_names *names, struct wire_symbol *symbol)
 {
 	const struct script_code *code = find_code(names, script_place_number(symbol->offset));
 
@@ -314,7 +344,9 @@ void script_names_find(const struct script_names *names, struct wire_symbol *sym
 		return;
 	symbol->name = wire_string(code->bytes, WIRE_NAME_MAX);
 	symbol->file = wire_string(code->bytes + code->file_at, WIRE_NAME_MAX);
-	if (script_place_instruction(symbol->offset) != SCRIPT_INSTRUCTION_UNKNOWN)
+	if (code->origin.source.owner)
+		find_line(names, code, symbol);
+	else if (script_place_instruction(symbol->offset) != SCRIPT_INSTRUCTION_UNKNOWN)
 		symbol->line = line_finders[code->language](
 			&code->lines, script_place_instruction(symbol->offset));
 }

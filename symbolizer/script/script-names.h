@@ -3,13 +3,19 @@
 #pragma once
 
 #include "common/stream/runtime-table.h"
+#include "symbolizer/script/script-sources.h"
 
-enum { SCRIPT_NAMES_BYTES_MAX = 256 << 20 /* of all names and line tables; more are refused */ };
+enum {
+	SCRIPT_NAMES_BYTES_MAX = 256 << 20, /* of all names and line tables; more are refused */
+	SCRIPT_ANONYMOUS_SIZE = 32,
+};
 
 struct script_names {
 	struct runtime_table runtimes;
 	struct script_code *by_number;
 	struct script_process *by_process;
+	struct script_sources sources;
+	char anonymous[SCRIPT_ANONYMOUS_SIZE]; /* the name of the last function without one */
 	size_t n_bytes;
 	uint64_t n_refused; /* records: damaged, or there was no room */
 };
@@ -24,6 +30,11 @@ int script_names_take_memory(struct script_names *names, const struct wire_memor
 /* A process has ended. */
 void script_names_forget(struct script_names *names, uint64_t process);
 
-/* Adds name, bounds, file and line to a place in the image of scripts, if they are known; borrowed.
+/* Whether more has become known of places for which something was missing; once. */
+bool script_names_take_late(struct script_names *names);
+
+/*
+ * Adds name, bounds, file and line to a place in the image of scripts, if they are known; borrowed
+ * until the next call.
  */
-void script_names_find(const struct script_names *names, struct wire_symbol *symbol);
+void script_names_find(struct script_names *names, struct wire_symbol *symbol);

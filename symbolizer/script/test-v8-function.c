@@ -26,11 +26,21 @@ enum {
 	CONS = 0x29,
 	THIN = 0x2d,
 	NO_STRING = 0x83,
+	SCRIPT_AT = 40,
+	LINE_AT = 24, /* small integers are the upper halves of words */
+	FLAGS_AT = 12,
+	SCOPE_FUNCTION = 2,
+	POSITION = 1234,
+	LINE = 7,
 };
 
 static const struct v8_fields fields = {
 	.function_size = SIZE,
 	.function_type = FUNCTION_TYPE,
+	.function_script = SCRIPT_AT,
+	.script_line = LINE_AT,
+	.scope_flags = FLAGS_AT,
+	.scope_function = SCOPE_FUNCTION,
 	.map_type = TYPE_AT,
 };
 
@@ -94,30 +104,38 @@ static void put_string(const struct string *string)
 	put_map(string->type);
 }
 
+/* A scope, the function's script, where that begins, and where the function begins in it. */
+static uint64_t scope[8] = { [1] = (uint64_t)(0x100 | SCOPE_FUNCTION) << 32 },
+		script_address = 0x10001, script_identity = 99,
+		script[9] = { [3] = (uint64_t)LINE << 32 },
+		position[2] = { (uint64_t)POSITION << 32, 2000ULL << 32 };
+
 static void make(const struct parts *parts)
 {
-	static const char object[64];
-
 	memset(&made, 0, sizeof(made));
 	made.size = SIZE;
+	memcpy(made.bytes + SCRIPT_AT, &script_address, sizeof(script_address));
 	put_map(FUNCTION_TYPE);
-	put_piece(object, sizeof(object)); /* ScopeInfo */
+	put_piece(scope, sizeof(scope));
 	put_string(&parts->name);
 	put_string(&parts->inferred);
-	put_piece(object, sizeof(object)); /* Script */
+	put_piece(script, sizeof(script));
 	put_string(&parts->file);
 	put_string(&parts->actual);
 	put_string(&parts->last);
+	put_piece(position, sizeof(position));
+	put_piece(&script_identity, sizeof(script_identity));
 }
 
 static struct script_code_text decode(const struct parts *parts)
 {
 	struct wire_memory record = { .bytes = { made.bytes, 0 } };
 	struct script_code_text text;
+	struct script_origin origin;
 
 	make(parts);
 	record.bytes.size = made.size;
-	assert_true(v8_function_decode(&fields, &record, &text));
+	assert_true(v8_function_decode(&fields, &record, &text, &origin));
 	return text;
 }
 
@@ -258,8 +276,9 @@ static bool is_decoded(const char *bytes, size_t size)
 {
 	const struct wire_memory record = { .bytes = { bytes, size } };
 	struct script_code_text text;
+	struct script_origin origin;
 
-	return v8_function_decode(&fields, &record, &text);
+	return v8_function_decode(&fields, &record, &text, &origin);
 }
 
 static void test_other_objects_are_refused(void **state)
@@ -295,6 +314,63 @@ static void test_damaged_records_are_refused(void **state)
 	}
 }
 
+static struct script_origin origin_of(const struct v8_fields *of, const char *name)
+{
+	const struct parts parts = { .name = LATIN("find") };
+	struct wire_memory record = { .process = 5, .bytes = { made.bytes, 0 } };
+	struct script_code_text text;
+	struct script_origin origin;
+
+	make(&parts);
+	record.bytes.size = made.size;
+	assert_true(v8_function_decode(of, &record, &text, &origin));
+	assert_string_equal(text.name, name);
+	return origin;
+}
+
+static void test_a_function_begins_in_its_script(void **state)
+{
+	const struct script_origin origin = origin_of(&fields, "find");
+
+	assert_int_equal(origin.source.process, 5);
+	assert_int_equal(origin.source.owner, script_address - 1);
+	assert_int_equal(origin.source.identity, script_identity);
+	assert_int_equal(origin.position, POSITION);
+	assert_int_equal(origin.first_line, LINE);
+}
+
+/* The scope of a module, or of what was given to eval(), has something else there. */
+static void test_what_is_no_function_begins_with_the_text(void **state)
+{
+	const uint64_t known = scope[1];
+	struct script_origin origin;
+
+	scope[1] = (uint64_t)(0x100 | (SCOPE_FUNCTION + 1)) << 32;
+	origin = origin_of(&fields, "(anonymous)");
+	assert_int_equal(origin.position, 0);
+	assert_int_equal(origin.source.owner, script_address - 1);
+	scope[1] = known;
+}
+
+static void test_what_is_no_position_is_not_taken_for_one(void **state)
+{
+	const uint64_t known = position[0];
+
+	position[0] = 0x12345001; /* an address */
+	assert_int_equal(origin_of(&fields, "find").source.owner, 0);
+	position[0] = position[1] + (1ULL << 32); /* behind the end */
+	assert_int_equal(origin_of(&fields, "find").source.owner, 0);
+	position[0] = known;
+}
+
+static void test_older_recordings_do_not_tell(void **state)
+{
+	struct v8_fields older = fields;
+
+	older.script_line = -1;
+	assert_int_equal(origin_of(&older, "find").source.owner, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -309,6 +385,10 @@ int main(void)
 		cmocka_unit_test(test_other_strings_have_no_text),
 		cmocka_unit_test(test_other_objects_are_refused),
 		cmocka_unit_test(test_damaged_records_are_refused),
+		cmocka_unit_test(test_a_function_begins_in_its_script),
+		cmocka_unit_test(test_what_is_no_function_begins_with_the_text),
+		cmocka_unit_test(test_what_is_no_position_is_not_taken_for_one),
+		cmocka_unit_test(test_older_recordings_do_not_tell),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

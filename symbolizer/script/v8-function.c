@@ -12,6 +12,7 @@ enum {
 	CONS = 1,
 	THIN = 5,
 	ONE_BYTE = 8,
+	SCOPE_KIND = 15, /* enum ScopeType (src/common/globals.h) */
 	STRING_LENGTH = 12,
 	STRING_TEXT = 16,
 	/* UTF-16: units of two surrogates make a character, */
@@ -29,8 +30,6 @@ enum {
 	UTF8_MORE = 0x3f,
 	UTF8_SHIFT = 6,
 };
-
-static const char anonymous[] = "(anonymous)";
 
 /* Appends a character to `to`, which has room for UTF8_MAX bytes. Returns the bytes. */
 static size_t put_character(uint32_t character, char *to)
@@ -134,29 +133,95 @@ static void read_file(const struct v8_fields *fields,
 	}
 }
 
-/* A function without a name has that by which the parser knows it, if there is one. */
+/* Whether a scope is that of a function: else it is of all of a text, as a module is. */
+static bool is_of_function(const struct v8_fields *fields, const struct wire_blob *scope)
+{
+	uint8_t flags;
+
+	return !memory_field(scope, fields->scope_flags, &flags, sizeof(flags)) ||
+	       (flags & SCOPE_KIND) == fields->scope_function;
+}
+
+/*
+ * A function without a name has that by which the parser knows it, if there is one. Where the scope
+ * of all of a text may have names, is something else.
+ */
 static void read_name(const struct v8_fields *fields,
 		      const struct wire_blob piece[V8_FUNCTION_PIECES_MAX],
 		      char ret[SCRIPT_TEXT_MAX])
 {
+	if (fields->script_line >= 0 && !is_of_function(fields, &piece[V8_FUNCTION_SCOPE])) {
+		strcpy(ret, V8_ANONYMOUS);
+		return;
+	}
 	if (!read_string(fields, &piece[V8_FUNCTION_NAME], &piece[V8_FUNCTION_NAME_MAP], ret) ||
 	    *ret)
 		return;
 	if (!read_string(fields, &piece[V8_FUNCTION_INFERRED], &piece[V8_FUNCTION_INFERRED_MAP],
 			 ret) ||
 	    !*ret)
-		strcpy(ret, anonymous);
+		strcpy(ret, V8_ANONYMOUS);
+}
+
+/* A small integer: in the upper half of a word. False: the word is none. */
+static bool read_number(const struct wire_blob *bytes, int64_t at, int32_t *ret)
+{
+	int64_t word;
+
+	if (at < 0 || !memory_field(bytes, at, &word, sizeof(word)) || (uint32_t)word)
+		return false;
+	*ret = (int32_t)(word >> 32);
+	return true;
+}
+
+/* How many characters are in front of a function. */
+static bool read_position(const struct v8_fields *fields,
+			  const struct wire_blob piece[V8_FUNCTION_PIECES_MAX], uint32_t *ret)
+{
+	const struct wire_blob *position = &piece[V8_FUNCTION_POSITION];
+	int32_t begin, end;
+
+	*ret = 0;
+	if (!is_of_function(fields, &piece[V8_FUNCTION_SCOPE]))
+		return true;
+	if (!read_number(position, 0, &begin) || !read_number(position, sizeof(uint64_t), &end) ||
+	    begin < 0 || end < begin)
+		return false;
+	*ret = begin;
+	return true;
+}
+
+/* Where a function begins, in which script. */
+static void read_origin(const struct v8_fields *fields, const struct wire_memory *record,
+			const struct wire_blob piece[V8_FUNCTION_PIECES_MAX],
+			struct script_origin *ret)
+{
+	struct script_origin origin = { .source.process = record->process };
+
+	if (!memory_field(&record->bytes, fields->function_script, &origin.source.owner,
+			  sizeof(origin.source.owner)) ||
+	    !memory_field(&piece[V8_FUNCTION_SOURCE], 0, &origin.source.identity,
+			  sizeof(origin.source.identity)) ||
+	    !read_number(&piece[V8_FUNCTION_SCRIPT], fields->script_line, &origin.first_line) ||
+	    !read_position(fields, piece, &origin.position))
+		return;
+	origin.source.owner &= V8_ADDRESS_MASK;
+	*ret = origin;
 }
 
 bool v8_function_decode(const struct v8_fields *fields, const struct wire_memory *record,
-			struct script_code_text *ret)
+			struct script_code_text *ret, struct script_origin *ret_origin)
 {
-	struct wire_blob piece[V8_FUNCTION_PIECES_MAX];
+	size_t n = fields->script_line < 0 ? V8_FUNCTION_POSITION : V8_FUNCTION_PIECES_MAX;
+	struct wire_blob piece[V8_FUNCTION_PIECES_MAX] = { 0 };
 
+	*ret_origin = (struct script_origin){ 0 };
 	*ret->name = *ret->file = 0;
 	if (!v8_pieces_read(fields, &record->bytes, fields->function_size, fields->function_type,
-			    piece, V8_FUNCTION_PIECES_MAX))
+			    piece, n))
 		return false;
+	if (fields->script_line >= 0)
+		read_origin(fields, record, piece, ret_origin);
 	read_name(fields, piece, ret->name);
 	read_file(fields, piece, ret->file);
 	return true;

@@ -8,9 +8,10 @@ HERE = Path(__file__).resolve().parent
 V8 = 2  # enum script_language
 FUNCTION_SIZE, CODE_SIZE, WINDOW, DATA_OWN, BASELINE, TURBOFAN = 72, 64, 104, 0x40, 10, 12
 FUNCTION_TYPE, CODE_TYPE = 0x112, 0xCE
+SCRIPT, SCRIPT_AT, LINE_AT, SCRIPT_IDENTITY, PART_SIZE = 0x400000, 32, 24, 98, 4096
 # In the order of struct v8_fields.
-FIELDS = struct.pack("<20h", 48, 32, 80, 88, FUNCTION_SIZE, 8, 12, FUNCTION_TYPE, CODE_SIZE, 40, -1, 52, 48, 8, CODE_TYPE,
-                     0, BASELINE, 24, DATA_OWN, 16)
+FIELDS = struct.pack("<24h", 48, 32, 80, 88, FUNCTION_SIZE, 8, SCRIPT_AT, LINE_AT, 12, 0, 12, FUNCTION_TYPE, CODE_SIZE, 40, -1, 52, 48, 8,
+                     CODE_TYPE, 0, BASELINE, 24, DATA_OWN, 16)
 ONE_BYTE, TWO_BYTE, CONS, THIN, NO_STRING = 0x28, 0x20, 0x29, 0x2D, 0x83
 IDENTITY = 99
 FUNCTIONS = 0x100000, 0x200000, 0x300000
@@ -32,8 +33,10 @@ def string(kind, text, n=None):
 
 
 def function(name, inferred, file, actual, data=1, last=piece() + piece()):
-    return (struct.pack("<QQ", 0, data).ljust(FUNCTION_SIZE, b"\0") + type_map(FUNCTION_TYPE) + piece(bytes(64)) + name + inferred +
-            piece(bytes(72)) + file + actual + last)
+    itself = struct.pack("<5Q", 0, data, 0, 0, SCRIPT | IS_OBJECT).ljust(FUNCTION_SIZE, b"\0")
+    position, source = piece(struct.pack("<4I", 0, 20, 0, 40)), piece(struct.pack("<Q", SCRIPT_IDENTITY))
+    return (itself + type_map(FUNCTION_TYPE) + piece(bytes(64)) + name + inferred + piece(bytes(72)) + file + actual + last + position +
+            source)
 
 
 ABSENT = piece() + piece()
@@ -123,5 +126,27 @@ def write(corpus, name, data):
 for each, record in RECORDS.items():
     write("v8-function", each, FIELDS + record)
 write("v8-function", "code", FIELDS + optimized(20))
+
+
+def parts(text, unit=1):
+    """The parts of a text: what the target of sources takes of each record."""
+    return [struct.pack("<4I", at, len(text), unit, 0) + text[at:at + PART_SIZE] for at in range(0, len(text), PART_SIZE)]
+
+
+def asked(*positions):
+    return b"".join(struct.pack("<Ii", position, 0) for position in positions)
+
+
+LONG = b"function f() {\r\n  return 1\r}\n" * 400
+SOURCES = {
+    "lines": (parts(LONG), asked(0, 20, 4096, 12000, len(LONG))),
+    "backwards": (parts(LONG)[::-1], asked(4095, 8192)),
+    "wide": (parts("a\u2028b\u2029c\r\nd".encode("utf-16-le"), 2), asked(0, 2, 7)),
+    "split": (parts(b"x" * 4095 + b"\r\n" + b"y"), asked(4095, 4096, 4097)),
+    "missing": (parts(LONG)[1:], asked(5000)),
+    "short": ([parts(LONG)[0][:100]], asked(0)),
+}
+for each, (made, positions_of) in SOURCES.items():
+    write("script-sources", each, bytes([len(made)]) + b"".join(struct.pack("<H", len(part)) + part for part in made) + positions_of)
 for each, made in SCRIPTS.items():
     write("scripts", f"v8-{each}", bytes([V8]) + FIELDS + objects(*KNOWN) + made)
