@@ -12,6 +12,7 @@ import pipeline
 import reading
 import scripts
 import streams
+import walks
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "interop"))
 import npm  # noqa: E402
@@ -25,6 +26,33 @@ LINK = re.compile(r"f\d+_of_f(\d+)$|f0$")
 COMPILED = "[unknown]_[f]_[j]"
 MARKED = re.compile(r"_\[[fijk]\]$")
 INLINED = "driver", "arrow", "meth", "s", "m", "outer", "middle", "leaf"
+
+
+SHAPES = {
+    "plain.js": {"end": "\n"},
+    "other-ends.js": {"end": "\r\n", "comment": "// \u03c0"},
+    "large.mjs": {"end": "\n", "comment": "// " + "x" * 90 + "\n" * 3, "n_comments": 300},
+    "main.js": {"end": "\n", "last": "const end = performance.now() + 1000 * process.argv[2];\n"
+                "const all = [run, require('./plain.js'), require('./other-ends.js')];\n"
+                "import('./large.mjs').then((large) => {\n"
+                "all.push(large.default); while (performance.now() < end) for (const each of all) each(); });\n"},
+}
+BY_LINE = re.compile(r"by_line_\d+$")
+
+
+def text_of(end, comment="//", n_comments=1, last=None):
+    """A script whose functions have the line for their name where they begin."""
+    lines = ["function spin() { const end = performance.now() + 1; while (performance.now() < end); }"]
+    names = []
+    for i in range(12):
+        lines += (comment * n_comments).split("\n") if "\n" in comment else [comment] * n_comments
+        name = f"by_line_{len(lines) + 1}"
+        names.append(name)
+        lines += [[f"function {name}() {{ spin(); }}"], [f"const {name} = () => {{", "  spin();", "};"],
+                  [f"class C{i} {{ static {name}() {{ spin(); }} }}; const {name} = C{i}.{name};"]][i % 3]
+    lines.append(f"function run() {{ {' '.join(f'{name}();' for name in names)} }}")
+    lines.append(last or ("export default run;" if n_comments > 1 else "module.exports = run;"))
+    return end.join(lines).encode()
 
 
 @functools.lru_cache
@@ -68,9 +96,9 @@ class V8(reading.ReadingTest):
         return [(names[1:], n) for names, n in streams.folded_stacks(text.decode())]
 
     def functions(self):
-        """{(name, file) of each function of JavaScript}"""
+        """{(name, file, line) of each function of JavaScript, as the stream has them at its end}"""
         stream = self.run_on(self.stream, self.stage("live-unwinder"), self.stage("symbolizer"))
-        return {(frame.name, frame.file) for frames in scripts.Stacks(stream).stacks for frame in frames if frame.is_script}
+        return set(scripts.Stacks(stream).symbols.values())
 
     def check_chains(self, package, *options):
         options = [option for option in options if package != WITHOUT_MAGLEV or option != "--no-maglev"]
@@ -127,12 +155,41 @@ class V8(reading.ReadingTest):
         n_whole, n_other = self.count_inlined()
         self.assertGreater(n_other, n_whole)
 
-    def test_functions_have_files(self):
+    def test_functions_have_files_and_lines(self):
+        """Of texts with both ends of lines, of wide characters, and of one that is more than one sample may emit."""
+        for name, options in SHAPES.items():
+            (self.directory / name).write_bytes(text_of(**options))
         for package in PACKAGES:
-            self.record(package, "inlined.js", "-e", "cpu-clock", seconds=1)
+            self.record(package, self.directory / "main.js", "-e", "cpu-clock", "-F", "999")
             found = self.functions()
-            self.assertLessEqual({(name, str(PROGRAMS / "inlined.js")) for name in INLINED}, found)
-            self.assertTrue(any(file and file.startswith("node:internal/") for _, file in found), found)
+            self.assertTrue(any(file and file.startswith("node:internal/") for _, file, _ in found), found)
+            for name in SHAPES:
+                of_file = {(function, line) for function, file, line in found if file and file.endswith("/" + name)}
+                by_line = {(function, line) for function, line in of_file if BY_LINE.match(function)}
+                self.assertFalse({each for each in by_line if each[0] != f"by_line_{each[1]}"}, name)
+                self.assertGreater(len(by_line), 9, (name, found))
+
+    def test_lines_are_true_while_scripts_come_and_go(self):
+        for package in PACKAGES:
+            self.record(package, "churn.js", "-e", "cpu-clock", "-F", "4999", "-m", "8M", seconds=1)
+            by_line = {(name, line) for name, file, line in self.functions() if BY_LINE.match(name) and line}
+            self.assertFalse({each for each in by_line if each[0] != f"by_line_{each[1]}"})
+            self.assertGreater(len(by_line), 100)
+
+    def test_other_threads_have_no_frames(self):
+        """Those without JavaScript use the frame pointer as any register: what it leads to may look like a frame."""
+        program = self.directory / "pool.js"
+        program.write_text("for (let i = 0; i < 4; i++) require('crypto').pbkdf2('p', 's', 200000, 64, 'sha512', () => {});")
+        for package in PACKAGES:
+            self.record(package, program, "-e", "cpu-clock")
+            n_samples, with_frames = Counter(), set()
+            for record in streams.records(self.stream.read_bytes()):
+                if streams.record_type(record) == walks.SAMPLE:
+                    sample = walks.read_sample(record)
+                    n_samples[sample.tid] += 1
+                    with_frames |= {sample.tid} if 0 in sample.lists and sample.lists[0].elements else set()
+            self.assertLessEqual(len(with_frames), 1, n_samples)
+            self.assertGreater(sum(n > 50 for tid, n in n_samples.items() if tid not in with_frames), 3, n_samples)
 
     def test_waits_have_them(self):
         for package in PACKAGES:
