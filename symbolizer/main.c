@@ -230,9 +230,7 @@ static int name_frame(struct stage *stage, struct symbolizer *self, const struct
 /* Names locations again for which more is known now. */
 static void take_late(struct symbolizer *self)
 {
-	bool is_late = script_names_take_late(&self->scripts);
-
-	if (!file_names_take_late(&self->file_names) && !is_late)
+	if (!file_names_take_late(&self->file_names))
 		return;
 	pair_map_clear(&self->places);
 	frame_cache_forget_all(&self->frames);
@@ -377,7 +375,10 @@ static int handle_memory(struct stage *stage, void *data, const void *view)
 {
 	struct symbolizer *self = data;
 	int r = script_names_take_memory(&self->scripts, view);
+	struct wire_symbol symbol;
 
+	while (r == 0 && script_names_take_late(&self->scripts, &symbol))
+		r = stage_put(stage, WIRE_RECORD_symbol, &symbol);
 	return r < 0 ? r : STAGE_PASS;
 }
 

@@ -717,19 +717,32 @@ static __always_inline uint64_t walk_find_identity(const struct walk_object *obj
 	return identity ? identity : walk_identity(object, memory, address);
 }
 
-/* The identity of what has the text of objects: by words of it, and how long that is. */
+/* How long a string is; 0: it is not in memory. */
+static __always_inline uint32_t walk_string_length(const struct walk_source *source,
+						   uint64_t string)
+{
+	uint32_t length = 0;
+
+	bpf_probe_read_user(&length, sizeof(length), (const void *)(string + source->length));
+	return length;
+}
+
+/*
+ * The identity of what has the text of objects: by its number, and how long that and its name are.
+ * The strings themselves may be moved.
+ */
 __noinline uint64_t walk_source_identity(const struct walk_source *source, uint64_t owner)
 {
-	uint64_t string, hash = 3;
-	uint32_t length = 0;
+	uint64_t hash = 3;
 
 	if (!source)
 		return 0;
-	string = walk_read_pointer(owner + source->string) & source->pointer_mask;
-	bpf_probe_read_user(&length, sizeof(length), (const void *)(string + source->length));
-	hash = walk_mix(hash, walk_read_pointer(owner + source->words[0]));
-	hash = walk_mix(hash, walk_read_pointer(owner + source->words[1]));
-	return walk_mix(hash, length) | 1;
+	hash = walk_mix(hash, walk_read_pointer(owner + source->number));
+	hash = walk_mix(hash, walk_string_length(source, walk_read_pointer(owner + source->name) &
+								 source->pointer_mask));
+	hash = walk_mix(hash, walk_string_length(source, walk_read_pointer(owner + source->string) &
+								 source->pointer_mask));
+	return hash | 1;
 }
 
 /*

@@ -25,11 +25,10 @@ static __always_inline uint64_t walk_find_characters(const struct walk_source *s
 
 	for (uint32_t i = 0; i < WALK_STRINGS_MAX; i++) {
 		barrier_var(i); /* Linux 6.1 refuses loops that end without a jump */
-		length = type = 0;
+		type = 0;
 		map = walk_read_pointer(string) & source->pointer_mask;
 		bpf_probe_read_user(&type, sizeof(type), (const void *)(map + source->type_at));
-		bpf_probe_read_user(&length, sizeof(length),
-				    (const void *)(string + source->length));
+		length = walk_string_length(source, string);
 		first = i ? first : length;
 		/* What is made of two strings is one of them if the other is empty. */
 		if (!length || length != first)

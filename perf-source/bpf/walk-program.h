@@ -205,9 +205,10 @@ struct walk_object {
  */
 struct walk_source {
 	uint64_t pointer_mask;
-	uint16_t of;	   /* the text that has it, from 1 on; 0: there is none */
-	uint16_t words[2]; /* where that has words which never change, */
-	uint16_t string;   /* and the address of the string */
+	uint16_t of;	 /* the text that has it, from 1 on; 0: there is none */
+	uint16_t number; /* where that has a word which never changes, */
+	uint16_t name;	 /* the address of a string that is its name, */
+	uint16_t string; /* and of the text */
 	/* What a string's first word leads to says, in two bytes, which bits are of its kind: its
 	 * characters are in it or elsewhere, or another string has them. */
 	uint16_t type_at, kinds, inside, outside, others[2];

@@ -259,7 +259,8 @@ static struct walk_root root_in(const struct walk_root *isolate, uint16_t field)
 static const struct walk_source source_of_scripts = {
 	.pointer_mask = V8_ADDRESS_MASK,
 	.of = 1 + V8_FUNCTION_SCRIPT,
-	.words = { SCRIPT_NAME, SCRIPT_ID },
+	.number = SCRIPT_ID,
+	.name = SCRIPT_NAME,
 	.string = SCRIPT_SOURCE,
 	.type_at = MAP_TYPE,
 	.kinds = STRING_KINDS,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/growing-list.h"
 #include "common/stream/script-place.h"
 #include "symbolizer/script/beam-function.h"
 #include "symbolizer/script/cpython-code.h"
@@ -59,6 +60,7 @@ void script_names_deinit(struct script_names *names)
 	free_process(names, process);
 	runtime_table_deinit(&names->runtimes);
 	script_sources_deinit(&names->sources);
+	free(names->late);
 }
 
 int script_names_take_process(struct script_names *names, const struct wire_process *record)
@@ -315,14 +317,6 @@ static uint32_t (*const line_finders[SCRIPT_LANGUAGES_MAX])(const struct script_
 	[SCRIPT_BEAM] = find_as_place,
 };
 
-bool script_names_take_late(struct script_names *names)
-{
-	if (!names->sources.is_late)
-		return false;
-	names->sources.is_late = names->sources.is_missed = false;
-	return true;
-}
-
 /* Functions without a name are told apart by their lines. */
 static void find_line(struct script_names *names, const struct script_code *code,
 		      struct wire_symbol *symbol)
@@ -334,14 +328,9 @@ static void find_line(struct script_names *names, const struct script_code *code
 	symbol->name = wire_string(names->anonymous, WIRE_NAME_MAX);
 }
 
-void script_names_find(struct script_names *names, struct wire_symbol *symbol)
+static void find_place(struct script_names *names, const struct script_code *code,
+		       struct wire_symbol *symbol)
 {
-	const struct script_code *code = find_code(names, script_place_number(symbol->offset));
-
-	symbol->start = script_place(script_place_number(symbol->offset), 0);
-	symbol->size = SCRIPT_INSTRUCTIONS_MAX;
-	if (!code)
-		return;
 	symbol->name = wire_string(code->bytes, WIRE_NAME_MAX);
 	symbol->file = wire_string(code->bytes + code->file_at, WIRE_NAME_MAX);
 	if (code->origin.source.owner)
@@ -349,4 +338,58 @@ void script_names_find(struct script_names *names, struct wire_symbol *symbol)
 	else if (script_place_instruction(symbol->offset) != SCRIPT_INSTRUCTION_UNKNOWN)
 		symbol->line = line_finders[code->language](
 			&code->lines, script_place_instruction(symbol->offset));
+}
+
+/* Notes a place whose line may come; without memory or room it is named without. */
+static void note_late(struct script_names *names, const struct script_code *code,
+		      const struct wire_symbol *symbol)
+{
+	const struct late_place place = { symbol->image, symbol->offset };
+
+	if (code->origin.source.owner && names->n_late < SCRIPT_LATE_MAX &&
+	    !script_sources_has(&names->sources, &code->origin.source))
+		GROWING_LIST_ADD(names->late, names->n_late, place);
+}
+
+/* Begins a place in the image of scripts. NULL: its code is not known. */
+static struct script_code *begin_place(const struct script_names *names, struct wire_symbol *symbol)
+{
+	symbol->start = script_place(script_place_number(symbol->offset), 0);
+	symbol->size = SCRIPT_INSTRUCTIONS_MAX;
+	return find_code(names, script_place_number(symbol->offset));
+}
+
+void script_names_find(struct script_names *names, struct wire_symbol *symbol)
+{
+	const struct script_code *code = begin_place(names, symbol);
+
+	if (!code)
+		return;
+	find_place(names, code, symbol);
+	note_late(names, code, symbol);
+}
+
+bool script_names_take_late(struct script_names *names, struct wire_symbol *ret)
+{
+	if (names->n_whole == names->sources.n_whole)
+		return false;
+	while (names->n_late_asked < names->n_late) {
+		const struct late_place *place = &names->late[names->n_late_asked];
+		const struct script_code *code;
+
+		*ret = (struct wire_symbol){ .image = place->image, .offset = place->offset };
+		code = begin_place(names, ret);
+		if (code && !script_sources_has(&names->sources, &code->origin.source)) {
+			names->n_late_asked++;
+			continue;
+		}
+		names->late[names->n_late_asked] = names->late[--names->n_late];
+		if (!code) /* its process has ended */
+			continue;
+		find_place(names, code, ret);
+		return true;
+	}
+	names->n_late_asked = 0;
+	names->n_whole = names->sources.n_whole;
+	return false;
 }

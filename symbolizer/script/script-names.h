@@ -8,6 +8,12 @@
 enum {
 	SCRIPT_NAMES_BYTES_MAX = 256 << 20, /* of all names and line tables; more are refused */
 	SCRIPT_ANONYMOUS_SIZE = 32,
+	SCRIPT_LATE_MAX = 1 << 16, /* places whose lines may come; others are named without */
+};
+
+/* A place that was named before its line was known. */
+struct late_place {
+	uint64_t image, offset;
 };
 
 struct script_names {
@@ -16,6 +22,9 @@ struct script_names {
 	struct script_process *by_process;
 	struct script_sources sources;
 	char anonymous[SCRIPT_ANONYMOUS_SIZE]; /* the name of the last function without one */
+	struct late_place *late;
+	size_t n_late, n_late_asked; /* of which so many were asked for again, */
+	uint64_t n_whole;	     /* when there were so many texts */
 	size_t n_bytes;
 	uint64_t n_refused; /* records: damaged, or there was no room */
 };
@@ -30,11 +39,11 @@ int script_names_take_memory(struct script_names *names, const struct wire_memor
 /* A process has ended. */
 void script_names_forget(struct script_names *names, uint64_t process);
 
-/* Whether more has become known of places for which something was missing; once. */
-bool script_names_take_late(struct script_names *names);
-
 /*
  * Adds name, bounds, file and line to a place in the image of scripts, if they are known; borrowed
  * until the next call.
  */
 void script_names_find(struct script_names *names, struct wire_symbol *symbol);
+
+/* The next place whose line has become known since it was found without; false: there is none. */
+bool script_names_take_late(struct script_names *names, struct wire_symbol *ret);

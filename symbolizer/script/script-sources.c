@@ -171,8 +171,7 @@ static int add_part(struct script_sources *sources, struct script_source *source
 	if (!source->parts[i])
 		return -ENOMEM;
 	sources->n_bytes += size_of_lines(source->parts[i]->n);
-	if (--source->n_left == 0 && sources->is_missed)
-		sources->is_late = true;
+	sources->n_whole += --source->n_left == 0;
 	return 0;
 }
 
@@ -217,17 +216,20 @@ static uint32_t count_lines(const struct script_source *source, uint32_t positio
 	return n;
 }
 
-uint32_t script_sources_find_line(struct script_sources *sources,
+bool script_sources_has(const struct script_sources *sources, const struct script_source_key *key)
+{
+	const struct script_source *source = find_source(sources, key);
+
+	return source && !source->n_left;
+}
+
+uint32_t script_sources_find_line(const struct script_sources *sources,
 				  const struct script_origin *origin)
 {
 	const struct script_source *source = find_source(sources, &origin->source);
 	int64_t line;
 
-	if (!source || source->n_left) {
-		sources->is_missed = true;
-		return 0;
-	}
-	if (origin->position > source->size / source->unit)
+	if (!source || source->n_left || origin->position > source->size / source->unit)
 		return 0;
 	line = (int64_t)origin->first_line + count_lines(source, origin->position) + 1;
 	return line > 0 && line <= INT32_MAX ? line : 0;

@@ -32,8 +32,7 @@ struct script_sources {
 	struct script_source *by_key;
 	size_t n_bytes;
 	uint64_t n_refused; /* parts: damaged, or there was no room */
-	bool is_missed;	    /* a line was looked for in a text that was not whole */
-	bool is_late;	    /* and a text has become whole since */
+	uint64_t n_whole;   /* texts of which all parts have come */
 };
 
 void script_sources_deinit(struct script_sources *sources);
@@ -44,8 +43,11 @@ bool script_sources_is_part(const struct wire_memory *record);
 /* Takes a part. 0 or -ENOMEM. */
 int script_sources_take(struct script_sources *sources, const struct wire_memory *record);
 
+/* Whether all parts of a text are there. */
+bool script_sources_has(const struct script_sources *sources, const struct script_source_key *key);
+
 /* The line where something begins, from 1 on; 0: not known, at least not yet. */
-uint32_t script_sources_find_line(struct script_sources *sources,
+uint32_t script_sources_find_line(const struct script_sources *sources,
 				  const struct script_origin *origin);
 
 /* A process has ended. */

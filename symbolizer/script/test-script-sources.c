@@ -114,7 +114,7 @@ static void test_a_text_may_begin_behind_the_first_line(void **state)
 	script_sources_deinit(&sources);
 }
 
-/* No line is told as long as one might be missing, and then it is late. */
+/* No line is told as long as one might be missing. */
 static void test_lines_wait_for_all_parts(void **state)
 {
 	static char text[PART + 1];
@@ -125,10 +125,11 @@ static void test_lines_wait_for_all_parts(void **state)
 	take(&sources, text, sizeof(text), 1, 0, PART);
 	take(&sources, text, sizeof(text), 1, 0, PART);
 	assert_int_equal(line_of(&sources, 5), 0);
-	assert_true(sources.is_missed);
-	assert_false(sources.is_late);
+	assert_false(script_sources_has(&sources, &key));
+	assert_int_equal(sources.n_whole, 0);
 	take(&sources, text, sizeof(text), 1, PART, 1);
-	assert_true(sources.is_late);
+	assert_true(script_sources_has(&sources, &key));
+	assert_int_equal(sources.n_whole, 1);
 	assert_int_equal(line_of(&sources, 5), 6);
 	assert_int_equal(line_of(&sources, PART + 1), PART + 2);
 	script_sources_deinit(&sources);
