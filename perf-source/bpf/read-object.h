@@ -358,7 +358,10 @@ static __always_inline uint64_t walk_read_head(struct walk_memory *memory, uint6
 /* What a text's pointer is further on for, which is counted in the text that has it. */
 static __always_inline uint64_t walk_text_offset(const struct walk_text *text, uint64_t n)
 {
-	return n > text->count_max ? WALK_NOWHERE : text->pointer + n * text->count_scale;
+	if (n <= text->count_max)
+		return text->pointer + n * text->count_scale;
+	return text->beyond_scale ? text->pointer + text->beyond + n * text->beyond_scale
+				  : WALK_NOWHERE;
 }
 
 /* Whether what has a text's address is of the kind that has it. */

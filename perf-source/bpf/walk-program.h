@@ -144,9 +144,10 @@ struct walk_text {
 	uint8_t of;
 	/*
 	 * If the text before has its address, so much further for each that the upper half of a
-	 * word of its head counts, up to a limit. 0: no further.
+	 * word of its head counts, up to a limit. 0: no further. If there are more, so much further
+	 * for each, and once `beyond`; 0: then nothing has its address.
 	 */
-	uint8_t count, count_scale, count_max;
+	uint8_t count, count_scale, count_max, beyond, beyond_scale;
 	/*
 	 * These bits of the first word of a head say what kind of text it is: behind its head, or
 	 * elsewhere, by the address in a word of the head. Others have no text. 0: all are behind.

@@ -40,6 +40,8 @@ enum {
 	SCOPE_LOCALS = 3, /* ScopeInfo: the word with the number of names of variables, */
 	SCOPE_LOCAL = 16, /* bytes of each, as long as there are not more than: */
 	SCOPE_LOCALS_MAX = 74,
+	SCOPE_TABLE = 8,	/* else all names are in a table, */
+	SCOPE_LOCAL_BEYOND = 8, /* and of each local there is less */
 	SCOPE_READ = 64,
 	SCOPE_INFERRED = 16, /* behind the name of the function, */
 	SCOPE_POSITION = 24, /* and where that begins, if it is not in front of all names */
@@ -175,6 +177,8 @@ static struct walk_object function_object(const struct v8_layout *layout)
 	name.count = SCOPE_LOCALS;
 	name.count_scale = SCOPE_LOCAL;
 	name.count_max = SCOPE_LOCALS_MAX;
+	name.beyond = SCOPE_TABLE;
+	name.beyond_scale = SCOPE_LOCAL_BEYOND;
 	texts[V8_FUNCTION_MAP] = piece(0, 0, MAP_READ, 0);
 	texts[V8_FUNCTION_SCOPE] = piece(0, layout->scope, SCOPE_READ, layout->scope_words);
 	texts[V8_FUNCTION_NAME] = name;

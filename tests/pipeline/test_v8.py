@@ -38,6 +38,7 @@ SHAPES = {
                 "all.push(large.default); while (performance.now() < end) for (const each of all) each(); });\n"},
 }
 BY_LINE = re.compile(r"by_line_\d+$")
+MANY = ", ".join(f"v{i}" for i in range(90))  # variables: V8 has their names elsewhere
 
 
 def text_of(end, comment="//", n_comments=1, last=None):
@@ -49,7 +50,8 @@ def text_of(end, comment="//", n_comments=1, last=None):
         name = f"by_line_{len(lines) + 1}"
         names.append(name)
         lines += [[f"function {name}() {{ spin(); }}"], [f"const {name} = () => {{", "  spin();", "};"],
-                  [f"class C{i} {{ static {name}() {{ spin(); }} }}; const {name} = C{i}.{name};"]][i % 3]
+                  [f"class C{i} {{ static {name}() {{ spin(); }} }}; const {name} = C{i}.{name};"],
+                  [f"function {name}() {{ let {MANY}; const all = () => [{MANY}]; spin(); }}"]][i % 4]
     lines.append(f"function run() {{ {' '.join(f'{name}();' for name in names)} }}")
     lines.append(last or ("export default run;" if n_comments > 1 else "module.exports = run;"))
     return end.join(lines).encode()
