@@ -76,6 +76,7 @@ static const struct field_name v8_names[] = {
 	{ "function.data", offsetof(struct runtime_fields, v8.function_data), false },
 	{ "function.script", offsetof(struct runtime_fields, v8.function_script), false },
 	{ "script.line", offsetof(struct runtime_fields, v8.script_line), false },
+	{ "scope.position", offsetof(struct runtime_fields, v8.scope_position), false },
 	{ "scope.flags", offsetof(struct runtime_fields, v8.scope_flags), false },
 	{ "scope.function", offsetof(struct runtime_fields, v8.scope_function), false },
 	{ "map.type", offsetof(struct runtime_fields, v8.map_type), false },

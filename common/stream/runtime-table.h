@@ -115,6 +115,7 @@ struct v8_fields {
 	int64_t function_data; /* which is the address of an object if it is JavaScript */
 	int64_t function_script;
 	int64_t script_line;	/* of its first line; -1: not known */
+	int64_t scope_position; /* where a scope says where it begins; -1: behind its names */
 	int64_t scope_flags;	/* of which four bits are its kind, */
 	int64_t scope_function; /* which is this one if it is that of a function */
 	int64_t map_type, function_type;

@@ -25,8 +25,8 @@ enum v8_function_piece {
 	V8_FUNCTION_ACTUAL_MAP,
 	V8_FUNCTION_LAST, /* which may lead to another one, too */
 	V8_FUNCTION_LAST_MAP,
-	V8_FUNCTION_POSITION, /* small integers: where it begins in its script, and ends */
-	V8_FUNCTION_SOURCE,   /* identity of its script, which parts of the source have */
+	V8_FUNCTION_WORDS,  /* five of its scope, from that of its name on */
+	V8_FUNCTION_SOURCE, /* identity of its script, which parts of the source have */
 	V8_FUNCTION_PIECES_MAX,
 };
 

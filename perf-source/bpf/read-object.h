@@ -114,6 +114,7 @@ struct walk_memory {
 	uint64_t head[WALK_HEAD_WORDS + WALK_MORE_MAX / 8 + WALK_NEAR_WORDS + 1],
 		text[WALK_TEXT_WORDS + 1];
 	uint64_t at[WALK_TEXTS_MAX + 1]; /* addresses: of the object, and of each text; 0: none */
+	uint64_t owner, owner_identity;	 /* of what has the object's text; 0: nothing has */
 	uint64_t found; /* the address of texts WALK_OF_FOUND, which never changes; 0: none */
 };
 
@@ -157,7 +158,6 @@ struct walk_found_source {
 	struct walk_awaited what;	   /* and what was there: other CPUs may put another one */
 	uint64_t text, offset, size, unit; /* where it is; 0: the next one is to be found */
 	uint64_t is_left;		   /* there are some of other threads */
-	uint64_t is_refused;		   /* that of the last object was not noted */
 };
 
 /* A stack that made code has for itself (struct walk_own_stack), and a function that is in it. */
@@ -603,6 +603,54 @@ __noinline uint64_t walk_put_text(const struct walk_text *text, struct walk_memo
 	return n;
 }
 
+/* How long a string is; 0: it is not in memory. */
+static __always_inline uint32_t walk_string_length(const struct walk_source *source,
+						   uint64_t string)
+{
+	uint32_t length = 0;
+
+	bpf_probe_read_user(&length, sizeof(length), (const void *)(string + source->length));
+	return length;
+}
+
+/*
+ * The identity of what has the text of objects: by its number, and how long that and its name are.
+ * The strings themselves may be moved.
+ */
+__noinline uint64_t walk_source_identity(const struct walk_source *source, uint64_t owner)
+{
+	uint64_t hash = 3;
+
+	if (!source)
+		return 0;
+	hash = walk_mix(hash, walk_read_pointer(owner + source->number));
+	hash = walk_mix(hash, walk_string_length(source, walk_read_pointer(owner + source->name) &
+								 source->pointer_mask));
+	hash = walk_mix(hash, walk_string_length(source, walk_read_pointer(owner + source->string) &
+								 source->pointer_mask));
+	return hash | 1;
+}
+
+/*
+ * Puts the identity of what has an object's text behind the `used` bytes of the object. Returns the
+ * bytes of both.
+ */
+static __always_inline uint64_t walk_put_source(const struct walk_source *source,
+						struct walk_memory *memory, uint64_t used)
+{
+	uint64_t of = source->of;
+
+	barrier_var(of);
+	barrier_var(used);
+	memory->owner = !of || of > WALK_TEXTS_MAX ? 0 : memory->at[of];
+	if (!memory->owner || used > WALK_MEMORY_MAX - 2 * sizeof(uint64_t))
+		return used;
+	memory->owner_identity = walk_source_identity(source, memory->owner);
+	*(uint64_t *)(memory->bytes + used) = sizeof(memory->owner_identity);
+	*(uint64_t *)(memory->bytes + used + sizeof(uint64_t)) = memory->owner_identity;
+	return used + 2 * sizeof(uint64_t);
+}
+
 /* Reads an object, and its texts behind it. Returns the bytes of all; 0: it cannot be read. */
 __noinline uint64_t walk_read_all(const struct walk_object *object, struct walk_memory *memory,
 				  uint64_t address)
@@ -630,7 +678,7 @@ __noinline uint64_t walk_read_all(const struct walk_object *object, struct walk_
 		memory->at[i + 1] = at;
 		used += 8 + ((n + 7) & ~7ULL);
 	}
-	return used;
+	return walk_put_source(&object->source, memory, used);
 }
 
 static __always_inline bool walk_is_in(const struct walk_seen_set *set, uint64_t item)
@@ -720,74 +768,25 @@ static __always_inline uint64_t walk_find_identity(const struct walk_object *obj
 	return identity ? identity : walk_identity(object, memory, address);
 }
 
-/* How long a string is; 0: it is not in memory. */
-static __always_inline uint32_t walk_string_length(const struct walk_source *source,
-						   uint64_t string)
-{
-	uint32_t length = 0;
-
-	bpf_probe_read_user(&length, sizeof(length), (const void *)(string + source->length));
-	return length;
-}
-
 /*
- * The identity of what has the text of objects: by its number, and how long that and its name are.
- * The strings themselves may be moved.
+ * Notes that the text of the object in `memory` is to be emitted, if it has one. False: another one
+ * of the thread has its place. One of another thread, which may have ended, is forgotten until
+ * there is another object of it.
  */
-__noinline uint64_t walk_source_identity(const struct walk_source *source, uint64_t owner)
+static __noinline bool walk_await(struct walk *walk)
 {
-	uint64_t hash = 3;
-
-	if (!source)
-		return 0;
-	hash = walk_mix(hash, walk_read_pointer(owner + source->number));
-	hash = walk_mix(hash, walk_string_length(source, walk_read_pointer(owner + source->name) &
-								 source->pointer_mask));
-	hash = walk_mix(hash, walk_string_length(source, walk_read_pointer(owner + source->string) &
-								 source->pointer_mask));
-	return hash | 1;
-}
-
-/*
- * Notes that a text is to be emitted. False: another one of the thread has its place. One of
- * another thread, which may have ended, is forgotten until there is another object of it.
- */
-static __always_inline bool walk_await(struct walk *walk, uint64_t owner, uint64_t identity)
-{
-	uint64_t thread = (uint32_t)bpf_get_current_pid_tgid();
+	const struct walk_memory *memory = &walk->work->memory;
+	uint64_t identity = memory->owner_identity, thread = (uint32_t)bpf_get_current_pid_tgid();
 	struct walk_awaited *awaited =
 		&walk->program->awaited[identity >> 1 & (WALK_AWAITED_MAX - 1)];
 
+	if (!memory->owner)
+		return true;
 	if (awaited->owner && awaited->identity != identity && awaited->thread == thread)
 		return false;
-	*awaited = (struct walk_awaited){ owner, identity, thread };
+	*awaited = (struct walk_awaited){ memory->owner, identity, thread };
 	walk->program->is_awaiting = true;
 	return true;
-}
-
-/*
- * Puts the identity of what has its text behind an object of `used` bytes, and notes that if it was
- * not emitted yet. Returns the bytes of both.
- */
-static __always_inline uint64_t walk_put_source(struct walk *walk, const struct walk_maps *maps,
-						uint64_t used)
-{
-	struct walk_memory *memory = &walk->work->memory;
-	uint64_t of = walk->program->source.of, owner, identity;
-	struct walk_place place;
-
-	barrier_var(of);
-	barrier_var(used);
-	owner = !of || of > WALK_TEXTS_MAX ? 0 : memory->at[of];
-	if (!owner || used > WALK_MEMORY_MAX - 2 * sizeof(identity))
-		return used;
-	identity = walk_source_identity(&walk->program->source, owner);
-	*(uint64_t *)(memory->bytes + used) = sizeof(identity);
-	*(uint64_t *)(memory->bytes + used + sizeof(identity)) = identity;
-	place = walk_find_place(walk, maps->seen, owner, identity);
-	walk->work->source.is_refused = place.set && !walk_is_in(place.set, place.item) &&
-					!walk_await(walk, owner, identity);
-	return used + 2 * sizeof(identity);
 }
 
 /*
@@ -808,11 +807,10 @@ static __always_inline uint64_t walk_read_object(struct walk *walk, const struct
 	place = walk_find_place(walk, maps->seen, address, identity);
 	if (!place.set || walk_is_in(place.set, place.item))
 		return identity;
-	walk->work->source.is_refused = false;
 	if (walk_has_room(&walk->work->state))
 		r = walk_emit(walk, memory, maps->parts, address, identity,
-			      walk_put_source(walk, maps, walk_read_all(object, memory, address)));
-	if (r || !walk->work->source.is_refused)
+			      walk_read_all(object, memory, address));
+	if (r || walk_await(walk))
 		walk_note(&walk->work->state, place, r);
 	return identity;
 }

@@ -80,13 +80,15 @@ static __always_inline void walk_leave_source(struct walk *walk)
 }
 
 /*
- * Finds a text. What has it may be gone, or be moved as we see it: then the next new object of it
- * has it noted again.
+ * Finds a text, unless it was emitted. What has it may be gone, or be moved as we see it: then the
+ * next new object of it has it noted again.
  */
-static __always_inline void walk_begin_source(struct walk *walk)
+static __always_inline void walk_begin_source(struct walk *walk, const struct walk_maps *maps)
 {
-	const struct walk_source *source = &walk->program->source;
+	const struct walk_source *source = &walk->program->object.source;
 	struct walk_found_source *found = &walk->work->source;
+	struct walk_place place;
+	bool is_new;
 
 	found->what = walk->program->awaited[found->place & (WALK_AWAITED_MAX - 1)];
 	if (!found->what.owner || found->what.thread != (uint32_t)bpf_get_current_pid_tgid()) {
@@ -95,7 +97,9 @@ static __always_inline void walk_begin_source(struct walk *walk)
 		return;
 	}
 	found->offset = 0;
-	if (walk_source_identity(source, found->what.owner) == found->what.identity)
+	place = walk_find_place(walk, maps->seen, found->what.owner, found->what.identity);
+	is_new = place.set && !walk_is_in(place.set, place.item);
+	if (is_new && walk_source_identity(source, found->what.owner) == found->what.identity)
 		found->text =
 			walk_find_characters(source, found,
 					     walk_read_pointer(found->what.owner + source->string) &
@@ -144,7 +148,7 @@ static __always_inline long walk_emit_source(struct walk *walk, const struct wal
 	if (found->place >= WALK_AWAITED_MAX)
 		return 1;
 	if (!found->text) {
-		walk_begin_source(walk);
+		walk_begin_source(walk, maps);
 		return 0;
 	}
 	if (found->offset >= found->size) {

@@ -127,9 +127,9 @@ static void test_what_has_the_source_is_a_text(void **state)
 {
 	struct walk_program program = valid_program();
 
-	program.source.of = WALK_TEXTS_MAX;
+	program.object.source.of = WALK_TEXTS_MAX;
 	assert_true(walk_program_is_valid(&program));
-	program.source.of++;
+	program.object.source.of++;
 	assert_false(walk_program_is_valid(&program));
 }
 

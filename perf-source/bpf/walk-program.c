@@ -74,7 +74,7 @@ static bool is_object_valid(const struct walk_object *object, uint16_t window, u
 	     object->unique + sizeof(uint32_t) > object->part_size))
 		return false;
 	return object->size <= WALK_OBJECT_MAX && object->size % 8 == 0 &&
-	       has_pointer(object->pointer, kinds) &&
+	       object->source.of <= WALK_TEXTS_MAX && has_pointer(object->pointer, kinds) &&
 	       (!object->kind_mask || has_pointer(object->kind_at, kinds));
 }
 
@@ -175,7 +175,6 @@ bool walk_program_is_valid(const struct walk_program *program)
 		if (!is_list_valid(&program->lists[i]))
 			return false;
 	return window && is_word_valid(&program->word, window) &&
-	       program->source.of <= WALK_TEXTS_MAX &&
 	       is_object_valid(&program->object, window, with_word) && is_beside_valid(program) &&
 	       program->kept.words <= WALK_KEPT_WORDS_MAX &&
 	       is_code_valid(&program->code, window) && are_frames_valid(program) &&

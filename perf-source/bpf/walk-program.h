@@ -171,6 +171,25 @@ struct walk_text {
 	uint8_t is_here; /* it is part of the text before: where that would have its address */
 };
 
+/*
+ * The text that an object was made of, which many of them share: a string, to
+ * which something leads that one of their texts is. It is emitted once, in parts (struct
+ * walk_source_part), and the identity of what has it is put behind the texts of each object.
+ */
+struct walk_source {
+	uint64_t pointer_mask;
+	uint16_t of;	 /* the text that has it, from 1 on; 0: there is none */
+	uint16_t number; /* where that has a word which never changes, */
+	uint16_t name;	 /* the address of a string that is its name, */
+	uint16_t string; /* and of the text */
+	/* What a string's first word leads to says, in two bytes, which bits are of its kind: its
+	 * characters are in it or elsewhere, or another string has them. */
+	uint16_t type_at, kinds, inside, outside, others[2];
+	uint16_t narrow; /* the bit of those whose characters have one byte; others have two */
+	uint16_t length; /* where a string has their number, in four bytes, */
+	uint16_t inside_at, outside_at, other_at; /* and the characters, or an address */
+};
+
 /* Of the elements of the first list. By what never changes of it, an object has an identity. */
 struct walk_object {
 	uint64_t pointer_mask; /* of all pointers to it, and of it */
@@ -197,25 +216,7 @@ struct walk_object {
 	uint16_t kind_at;
 	uint32_t kind_mask, kind; /* 0: all have one */
 	struct walk_text texts[WALK_TEXTS_MAX];
-};
-
-/*
- * The text that objects as those of elements were made of, which many of them share: a string, to
- * which something leads that one of their texts is. It is emitted once, in parts (struct
- * walk_source_part), and the identity of what has it is put behind the texts of each object.
- */
-struct walk_source {
-	uint64_t pointer_mask;
-	uint16_t of;	 /* the text that has it, from 1 on; 0: there is none */
-	uint16_t number; /* where that has a word which never changes, */
-	uint16_t name;	 /* the address of a string that is its name, */
-	uint16_t string; /* and of the text */
-	/* What a string's first word leads to says, in two bytes, which bits are of its kind: its
-	 * characters are in it or elsewhere, or another string has them. */
-	uint16_t type_at, kinds, inside, outside, others[2];
-	uint16_t narrow; /* the bit of those whose characters have one byte; others have two */
-	uint16_t length; /* where a string has their number, in four bytes, */
-	uint16_t inside_at, outside_at, other_at; /* and the characters, or an address */
+	struct walk_source source;
 };
 
 /* What has a text that is to be emitted, at a sample of the thread that has met it. */
@@ -345,7 +346,6 @@ struct walk_program {
 	/* Another one of each element, whose identity is put behind the window and the word. Those
 	 * of other lists have only this one. */
 	struct walk_object beside;
-	struct walk_source source;
 	struct walk_code code;
 	struct walk_frames frames;
 	uint64_t incarnation; /* another one for each process that has had the PID */

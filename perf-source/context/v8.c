@@ -43,9 +43,8 @@ enum {
 	SCOPE_TABLE = 8,	/* else all names are in a table, */
 	SCOPE_LOCAL_BEYOND = 8, /* and of each local there is less */
 	SCOPE_READ = 64,
-	SCOPE_INFERRED = 16, /* behind the name of the function, */
-	SCOPE_POSITION = 24, /* and where that begins, if it is not in front of all names */
-	POSITION_READ = 16,  /* where a function begins and ends in its source */
+	SCOPE_INFERRED = 16, /* behind the name of the function */
+	WORDS_READ = 40,     /* name, a number, inferred name, and two words behind them */
 	SCRIPT_SOURCE = 8,
 	SCRIPT_NAME = 16,
 	SCRIPT_LINE = 24, /* of its first line, from 0 on */
@@ -144,19 +143,23 @@ static struct walk_text piece(int of, int pointer, int size, int words)
 	return (struct walk_text){ .of = of, .pointer = pointer, .size = size, .words = words };
 }
 
-/* ScopeInfo has it in front of the names of variables, or behind those of the function. */
-static struct walk_text position_piece(const struct v8_layout *layout, const struct walk_text *name)
-{
-	struct walk_text position = *name;
-
-	if (layout->scope_position)
-		position = piece(1 + V8_FUNCTION_SCOPE, layout->scope_position, 0, 0);
-	else
-		position.pointer = layout->scope_names + SCOPE_POSITION;
-	position.size = POSITION_READ;
-	position.is_here = true;
-	return position;
-}
+static const struct walk_source source_of_scripts = {
+	.pointer_mask = V8_ADDRESS_MASK,
+	.of = 1 + V8_FUNCTION_SCRIPT,
+	.number = SCRIPT_ID,
+	.name = SCRIPT_NAME,
+	.string = SCRIPT_SOURCE,
+	.type_at = MAP_TYPE,
+	.kinds = STRING_KINDS,
+	.inside = STRING_INSIDE,
+	.outside = STRING_IS_OUTSIDE,
+	.others = { STRING_CONS, STRING_THIN },
+	.narrow = STRING_NARROW,
+	.length = STRING_LENGTH,
+	.inside_at = STRING_ACTUAL,
+	.outside_at = STRING_OUTSIDE,
+	.other_at = STRING_ACTUAL,
+};
 
 static struct walk_object function_object(const struct v8_layout *layout)
 {
@@ -169,6 +172,7 @@ static struct walk_object function_object(const struct v8_layout *layout)
 		.kind_at = FRAME_CONTEXT,
 		.kind_mask = IS_OBJECT,
 		.kind = IS_OBJECT,
+		.source = source_of_scripts,
 	};
 	struct walk_text *texts = object.texts;
 	struct walk_text name =
@@ -195,7 +199,10 @@ static struct walk_object function_object(const struct v8_layout *layout)
 	texts[V8_FUNCTION_ACTUAL_MAP] = piece(1 + V8_FUNCTION_ACTUAL, 0, MAP_READ, 0);
 	texts[V8_FUNCTION_LAST] = piece(1 + V8_FUNCTION_ACTUAL, STRING_ACTUAL, STRING_READ, 0);
 	texts[V8_FUNCTION_LAST_MAP] = piece(1 + V8_FUNCTION_LAST, 0, MAP_READ, 0);
-	texts[V8_FUNCTION_POSITION] = position_piece(layout, &name);
+	name.pointer -= SCOPE_INFERRED;
+	name.size = WORDS_READ;
+	name.is_here = true;
+	texts[V8_FUNCTION_WORDS] = name;
 	return object;
 }
 
@@ -260,24 +267,6 @@ static struct walk_root root_in(const struct walk_root *isolate, uint16_t field)
 	return root;
 }
 
-static const struct walk_source source_of_scripts = {
-	.pointer_mask = V8_ADDRESS_MASK,
-	.of = 1 + V8_FUNCTION_SCRIPT,
-	.number = SCRIPT_ID,
-	.name = SCRIPT_NAME,
-	.string = SCRIPT_SOURCE,
-	.type_at = MAP_TYPE,
-	.kinds = STRING_KINDS,
-	.inside = STRING_INSIDE,
-	.outside = STRING_IS_OUTSIDE,
-	.others = { STRING_CONS, STRING_THIN },
-	.narrow = STRING_NARROW,
-	.length = STRING_LENGTH,
-	.inside_at = STRING_ACTUAL,
-	.outside_at = STRING_OUTSIDE,
-	.other_at = STRING_ACTUAL,
-};
-
 static struct walk_program make_walk(const struct loaded_image *image,
 				     const struct v8_layout *layout,
 				     const struct walk_root *isolate)
@@ -295,7 +284,6 @@ static struct walk_program make_walk(const struct loaded_image *image,
 			.rises = true,
 		} },
 		.object = function_object(layout),
-		.source = source_of_scripts,
 		.code = {
 			.instruction = FRAME_RETURN,
 			.step = CODE_STEP,
@@ -331,13 +319,13 @@ static void describe(const struct v8_layout *layout, struct runtime *ret)
 	snprintf(
 		ret->layout, sizeof(ret->layout),
 		"frame.function=%d frame.bytecode=%d frame.instruction=%d frame.code=%d "
-		"function.size=%d function.data=%d function.script=%d function.type=%d script.line=%d scope.flags=%d scope.function=%d map.type=%d "
+		"function.size=%d function.data=%d function.script=%d function.type=%d script.line=%d scope.position=%d scope.flags=%d scope.function=%d map.type=%d "
 		"code.size=%d code.start=%d code.within=%d code.length=%d code.kind=%d code.data=%d code.type=%d "
 		"code.baseline=%d code.steps=%d data.count=%d data.own=%d items=%d",
 		FRAME_FUNCTION, FRAME_BYTECODE, FRAME_WINDOW, FRAME_WINDOW + WORD, FUNCTION_SIZE,
 		layout->data, layout->script, layout->function_type, SCRIPT_LINE,
-		layout->scope_flags, layout->scope_function, MAP_TYPE, CODE_SIZE,
-		layout->code_within ? -1 : CODE_START,
+		layout->scope_position ? layout->scope_position : -1, layout->scope_flags,
+		layout->scope_function, MAP_TYPE, CODE_SIZE, layout->code_within ? -1 : CODE_START,
 		layout->code_within ? layout->code_within : -1, layout->code_size,
 		layout->code_flags, layout->code_data, layout->code_type, layout->baseline,
 		layout->has_shifted_steps, DATA_COUNT, layout->is_own_wrapped ? -1 : layout->own,

@@ -30,6 +30,7 @@ enum {
 	LINE_AT = 24, /* small integers are the upper halves of words */
 	FLAGS_AT = 12,
 	SCOPE_FUNCTION = 2,
+	NAME = 0x1001, /* an address */
 	POSITION = 1234,
 	LINE = 7,
 };
@@ -39,6 +40,7 @@ static const struct v8_fields fields = {
 	.function_type = FUNCTION_TYPE,
 	.function_script = SCRIPT_AT,
 	.script_line = LINE_AT,
+	.scope_position = -1,
 	.scope_flags = FLAGS_AT,
 	.scope_function = SCOPE_FUNCTION,
 	.map_type = TYPE_AT,
@@ -108,7 +110,7 @@ static void put_string(const struct string *string)
 static uint64_t scope[8] = { [1] = (uint64_t)(0x100 | SCOPE_FUNCTION) << 32 },
 		script_address = 0x10001, script_identity = 99,
 		script[9] = { [3] = (uint64_t)LINE << 32 },
-		position[2] = { (uint64_t)POSITION << 32, 2000ULL << 32 };
+		words[5] = { NAME, 0, NAME, (uint64_t)POSITION << 32, 2000ULL << 32 };
 
 static void make(const struct parts *parts)
 {
@@ -123,7 +125,7 @@ static void make(const struct parts *parts)
 	put_string(&parts->file);
 	put_string(&parts->actual);
 	put_string(&parts->last);
-	put_piece(position, sizeof(position));
+	put_piece(words, sizeof(words));
 	put_piece(&script_identity, sizeof(script_identity));
 }
 
@@ -354,13 +356,35 @@ static void test_what_is_no_function_begins_with_the_text(void **state)
 
 static void test_what_is_no_position_is_not_taken_for_one(void **state)
 {
-	const uint64_t known = position[0];
+	const uint64_t known = words[3];
 
-	position[0] = 0x12345001; /* an address */
+	words[3] = 0x12345001; /* an address */
 	assert_int_equal(origin_of(&fields, "find").source.owner, 0);
-	position[0] = position[1] + (1ULL << 32); /* behind the end */
+	words[3] = words[4] + (1ULL << 32); /* behind the end */
 	assert_int_equal(origin_of(&fields, "find").source.owner, 0);
-	position[0] = known;
+	words[3] = known;
+}
+
+static void test_a_scope_may_have_the_position_in_front(void **state)
+{
+	struct v8_fields in_front = fields;
+
+	in_front.scope_position = 32;
+	scope[4] = 20ULL << 32;
+	scope[5] = 30ULL << 32;
+	assert_int_equal(origin_of(&in_front, "find").position, 20);
+	scope[4] = scope[5] = 0;
+}
+
+/* V8 has zero instead of a name that is computed as the function is made. */
+static void test_computed_names_are_those_of_the_parser(void **state)
+{
+	const struct parts parts = { .inferred = LATIN("App.<computed>") };
+
+	words[0] = 0;
+	assert_string_equal(decode(&parts).name, "App.<computed>");
+	assert_string_equal(decode(&(struct parts){ .file = LATIN("/a.js") }).name, "(anonymous)");
+	words[0] = NAME;
 }
 
 static void test_older_recordings_do_not_tell(void **state)
@@ -388,6 +412,8 @@ int main(void)
 		cmocka_unit_test(test_a_function_begins_in_its_script),
 		cmocka_unit_test(test_what_is_no_function_begins_with_the_text),
 		cmocka_unit_test(test_what_is_no_position_is_not_taken_for_one),
+		cmocka_unit_test(test_a_scope_may_have_the_position_in_front),
+		cmocka_unit_test(test_computed_names_are_those_of_the_parser),
 		cmocka_unit_test(test_older_recordings_do_not_tell),
 	};
 

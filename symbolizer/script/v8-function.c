@@ -13,6 +13,7 @@ enum {
 	THIN = 5,
 	ONE_BYTE = 8,
 	SCOPE_KIND = 15, /* enum ScopeType (src/common/globals.h) */
+	POSITION = 24,	 /* behind the word of a function's name, if the scope has it there */
 	STRING_LENGTH = 12,
 	STRING_TEXT = 16,
 	/* UTF-16: units of two surrogates make a character, */
@@ -133,6 +134,17 @@ static void read_file(const struct v8_fields *fields,
 	}
 }
 
+/* A small integer: in the upper half of a word. False: the word is none. */
+static bool read_number(const struct wire_blob *bytes, int64_t at, int32_t *ret)
+{
+	int64_t word;
+
+	if (at < 0 || !memory_field(bytes, at, &word, sizeof(word)) || (uint32_t)word)
+		return false;
+	*ret = (int32_t)(word >> 32);
+	return true;
+}
+
 /* Whether a scope is that of a function: else it is of all of a text, as a module is. */
 static bool is_of_function(const struct v8_fields *fields, const struct wire_blob *scope)
 {
@@ -140,6 +152,15 @@ static bool is_of_function(const struct v8_fields *fields, const struct wire_blo
 
 	return !memory_field(scope, fields->scope_flags, &flags, sizeof(flags)) ||
 	       (flags & SCOPE_KIND) == fields->scope_function;
+}
+
+/* Whether a function has a name of its own: instead, zero says that it is computed as it is made.
+ */
+static bool has_own_name(const struct wire_blob piece[V8_FUNCTION_PIECES_MAX])
+{
+	int32_t number;
+
+	return !read_number(&piece[V8_FUNCTION_WORDS], 0, &number);
 }
 
 /*
@@ -154,8 +175,9 @@ static void read_name(const struct v8_fields *fields,
 		strcpy(ret, V8_ANONYMOUS);
 		return;
 	}
-	if (!read_string(fields, &piece[V8_FUNCTION_NAME], &piece[V8_FUNCTION_NAME_MAP], ret) ||
-	    *ret)
+	if (has_own_name(piece) &&
+	    (!read_string(fields, &piece[V8_FUNCTION_NAME], &piece[V8_FUNCTION_NAME_MAP], ret) ||
+	     *ret))
 		return;
 	if (!read_string(fields, &piece[V8_FUNCTION_INFERRED], &piece[V8_FUNCTION_INFERRED_MAP],
 			 ret) ||
@@ -163,28 +185,22 @@ static void read_name(const struct v8_fields *fields,
 		strcpy(ret, V8_ANONYMOUS);
 }
 
-/* A small integer: in the upper half of a word. False: the word is none. */
-static bool read_number(const struct wire_blob *bytes, int64_t at, int32_t *ret)
-{
-	int64_t word;
-
-	if (at < 0 || !memory_field(bytes, at, &word, sizeof(word)) || (uint32_t)word)
-		return false;
-	*ret = (int32_t)(word >> 32);
-	return true;
-}
-
 /* How many characters are in front of a function. */
 static bool read_position(const struct v8_fields *fields,
 			  const struct wire_blob piece[V8_FUNCTION_PIECES_MAX], uint32_t *ret)
 {
-	const struct wire_blob *position = &piece[V8_FUNCTION_POSITION];
+	const struct wire_blob *of = &piece[V8_FUNCTION_WORDS];
+	int64_t at = POSITION;
 	int32_t begin, end;
 
 	*ret = 0;
+	if (fields->scope_position >= 0) {
+		of = &piece[V8_FUNCTION_SCOPE];
+		at = fields->scope_position;
+	}
 	if (!is_of_function(fields, &piece[V8_FUNCTION_SCOPE]))
 		return true;
-	if (!read_number(position, 0, &begin) || !read_number(position, sizeof(uint64_t), &end) ||
+	if (!read_number(of, at, &begin) || !read_number(of, at + sizeof(uint64_t), &end) ||
 	    begin < 0 || end < begin)
 		return false;
 	*ret = begin;
@@ -212,7 +228,7 @@ static void read_origin(const struct v8_fields *fields, const struct wire_memory
 bool v8_function_decode(const struct v8_fields *fields, const struct wire_memory *record,
 			struct script_code_text *ret, struct script_origin *ret_origin)
 {
-	size_t n = fields->script_line < 0 ? V8_FUNCTION_POSITION : V8_FUNCTION_PIECES_MAX;
+	size_t n = fields->script_line < 0 ? V8_FUNCTION_WORDS : V8_FUNCTION_PIECES_MAX;
 	struct wire_blob piece[V8_FUNCTION_PIECES_MAX] = { 0 };
 
 	*ret_origin = (struct script_origin){ 0 };

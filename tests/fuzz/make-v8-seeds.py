@@ -8,9 +8,9 @@ HERE = Path(__file__).resolve().parent
 V8 = 2  # enum script_language
 FUNCTION_SIZE, CODE_SIZE, WINDOW, DATA_OWN, BASELINE, TURBOFAN = 72, 64, 104, 0x40, 10, 12
 FUNCTION_TYPE, CODE_TYPE = 0x112, 0xCE
-SCRIPT, SCRIPT_AT, LINE_AT, SCRIPT_IDENTITY, PART_SIZE = 0x400000, 32, 24, 98, 4096
+SCRIPT, SCRIPT_AT, LINE_AT, POSITION_AT, SCRIPT_IDENTITY, PART_SIZE = 0x400000, 32, 24, 32, 98, 4096
 # In the order of struct v8_fields.
-FIELDS = struct.pack("<24h", 48, 32, 80, 88, FUNCTION_SIZE, 8, SCRIPT_AT, LINE_AT, 12, 0, 12, FUNCTION_TYPE, CODE_SIZE, 40, -1, 52, 48, 8,
+FIELDS = struct.pack("<25h", 48, 32, 80, 88, FUNCTION_SIZE, 8, SCRIPT_AT, LINE_AT, POSITION_AT, 12, 0, 12, FUNCTION_TYPE, CODE_SIZE, 40, -1, 52, 48, 8,
                      CODE_TYPE, 0, BASELINE, 24, DATA_OWN, 16)
 ONE_BYTE, TWO_BYTE, CONS, THIN, NO_STRING = 0x28, 0x20, 0x29, 0x2D, 0x83
 IDENTITY = 99
@@ -34,9 +34,8 @@ def string(kind, text, n=None):
 
 def function(name, inferred, file, actual, data=1, last=piece() + piece()):
     itself = struct.pack("<5Q", 0, data, 0, 0, SCRIPT | IS_OBJECT).ljust(FUNCTION_SIZE, b"\0")
-    position, source = piece(struct.pack("<4I", 0, 20, 0, 40)), piece(struct.pack("<Q", SCRIPT_IDENTITY))
-    return (itself + type_map(FUNCTION_TYPE) + piece(bytes(64)) + name + inferred + piece(bytes(72)) + file + actual + last + position +
-            source)
+    words, source = piece(struct.pack("<5Q", 1, 0, 1, 20 << 32, 40 << 32)), piece(struct.pack("<Q", SCRIPT_IDENTITY))
+    return (itself + type_map(FUNCTION_TYPE) + piece(bytes(64)) + name + inferred + piece(bytes(72)) + file + actual + last + words + source)
 
 
 ABSENT = piece() + piece()
