@@ -234,8 +234,8 @@ static __always_inline void walk_put_code(struct walk *walk, const struct walk_m
 	walk->work->state.is_made = to[0] - search->at >= WALK_MADE;
 	to[1] = search->object;
 	to[2] = identity;
-	place = walk_find_place(walk, maps->seen, search->object, identity);
-	if (place.set && !walk_is_in(place.set, place.item))
+	place = walk_find_place(walk, search->object, identity);
+	if (!walk_is_seen(place.place, place.item))
 		walk_note(&walk->work->state, place, walk_emit_code(walk, maps, read, identity));
 }
 

@@ -159,10 +159,8 @@ static __always_inline long walk_emit_object(struct walk *walk, const struct wal
 static __always_inline long walk_end_pieces(struct walk *walk, const struct walk_maps *maps, long r)
 {
 	const struct walk_made *made = &walk->work->made;
-	struct walk_place place = walk_find_place(walk, maps->seen, made->object, made->identity);
 
-	if (place.set)
-		walk_note(&walk->work->state, place, r);
+	walk_note(&walk->work->state, walk_find_place(walk, made->object, made->identity), r);
 	return 1;
 }
 
@@ -207,8 +205,8 @@ static __always_inline long walk_put_made(struct walk *walk, const struct walk_m
 	code[2] = made->identity;
 	if (!made->identity)
 		return 0;
-	place = walk_find_place(walk, maps->seen, code[1], made->identity);
-	if (!place.set || walk_is_in(place.set, place.item))
+	place = walk_find_place(walk, code[1], made->identity);
+	if (walk_is_seen(place.place, place.item))
 		return 0;
 	if (state->n_left || made->n_found == WALK_FOUND_MAX) {
 		state->n_left++;

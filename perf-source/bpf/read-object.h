@@ -197,7 +197,7 @@ struct walk {
 
 /* The maps that only the BPF program can name. */
 struct walk_maps {
-	void *seen, *codes, *parts;
+	void *codes, *parts;
 };
 
 static __always_inline uint64_t walk_read_pointer(uint64_t address)
@@ -681,25 +681,13 @@ __noinline uint64_t walk_read_all(const struct walk_object *object, struct walk_
 	return walk_put_source(&object->source, memory, used);
 }
 
-static __always_inline bool walk_is_in(const struct walk_seen_set *set, uint64_t item)
-{
-	bool is_in = false;
-
-	for (uint32_t i = 0; i < WALK_SEEN_WAYS; i++)
-		is_in |= set->items[i] == item;
-	return is_in;
-}
-
-/* In a free place, or in the place of any other one. */
-static __always_inline void walk_add(struct walk_seen_set *set, uint64_t item)
-{
-	uint32_t at = item % WALK_SEEN_WAYS;
-
-	for (uint32_t i = 0; i < WALK_SEEN_WAYS; i++)
-		at = set->items[i] ? at : i;
-	if (at < WALK_SEEN_WAYS)
-		*(volatile uint64_t *)&set->items[at] = item;
-}
+/*
+ * Of an object by its process and address, and its identity: whether it is known to be emitted, and
+ * that it is now, in a free place or in the place of any other one (walk-callbacks.h, which has the
+ * map). The kernel verifies each once: in place, their branches multiply with those around them.
+ */
+uint64_t walk_is_seen(uint64_t place, uint64_t item);
+uint64_t walk_see(uint64_t place, uint64_t item);
 
 /* Emits an object with its texts. 0 or -errno: -ENOSPC: it is lost. */
 static __always_inline long walk_emit(struct walk *walk, struct walk_memory *memory, void *parts,
@@ -736,26 +724,23 @@ static __always_inline bool walk_has_room(const struct walk_state *state)
 
 /* Where an object is among those that are known to be emitted, and what it is there. */
 struct walk_place {
-	struct walk_seen_set *set;
-	uint64_t item;
+	uint64_t place, item;
 };
 
-static __always_inline struct walk_place walk_find_place(const struct walk *walk, void *seen,
-							 uint64_t address, uint64_t identity)
+static __always_inline struct walk_place walk_find_place(const struct walk *walk, uint64_t address,
+							 uint64_t identity)
 {
 	uint64_t place =
 		walk_mix(walk_mix(walk->program->incarnation, walk->work->registers.pid), address);
-	uint32_t key = place % WALK_SEEN_SETS;
 
-	return (struct walk_place){ bpf_map_lookup_elem(seen, &key),
-				    walk_mix(place, identity) | 1 };
+	return (struct walk_place){ place, walk_mix(place, identity) | 1 };
 }
 
 /* What became of an object that was new. */
 static __always_inline void walk_note(struct walk_state *state, struct walk_place place, long r)
 {
 	if (r == 0)
-		walk_add(place.set, place.item);
+		walk_see(place.place, place.item);
 	state->n_left += r != 0;
 	state->is_lost |= r == -ENOSPC;
 }
@@ -773,19 +758,19 @@ static __always_inline uint64_t walk_find_identity(const struct walk_object *obj
  * of the thread has its place. One of another thread, which may have ended, is forgotten until
  * there is another object of it.
  */
-static __noinline bool walk_await(struct walk *walk)
+__noinline uint64_t walk_await(struct walk_program *program, const struct walk_memory *memory)
 {
-	const struct walk_memory *memory = &walk->work->memory;
-	uint64_t identity = memory->owner_identity, thread = (uint32_t)bpf_get_current_pid_tgid();
-	struct walk_awaited *awaited =
-		&walk->program->awaited[identity >> 1 & (WALK_AWAITED_MAX - 1)];
+	uint64_t thread = (uint32_t)bpf_get_current_pid_tgid(), identity;
+	struct walk_awaited *awaited;
 
-	if (!memory->owner)
+	if (!program || !memory || !memory->owner)
 		return true;
+	identity = memory->owner_identity;
+	awaited = &program->awaited[identity >> 1 & (WALK_AWAITED_MAX - 1)];
 	if (awaited->owner && awaited->identity != identity && awaited->thread == thread)
 		return false;
 	*awaited = (struct walk_awaited){ memory->owner, identity, thread };
-	walk->program->is_awaiting = true;
+	program->is_awaiting = true;
 	return true;
 }
 
@@ -804,13 +789,13 @@ static __always_inline uint64_t walk_read_object(struct walk *walk, const struct
 	identity = address ? walk_find_identity(object, memory, address) : 0;
 	if (!identity)
 		return 0;
-	place = walk_find_place(walk, maps->seen, address, identity);
-	if (!place.set || walk_is_in(place.set, place.item))
+	place = walk_find_place(walk, address, identity);
+	if (walk_is_seen(place.place, place.item))
 		return identity;
 	if (walk_has_room(&walk->work->state))
 		r = walk_emit(walk, memory, maps->parts, address, identity,
 			      walk_read_all(object, memory, address));
-	if (r || walk_await(walk))
+	if (r || walk_await(walk->program, memory))
 		walk_note(&walk->work->state, place, r);
 	return identity;
 }

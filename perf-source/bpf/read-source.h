@@ -15,14 +15,15 @@ enum {
 };
 
 /* Where the characters of a string are; 0: in no string that is known. */
-static __always_inline uint64_t walk_find_characters(const struct walk_source *source,
-						     struct walk_found_source *found,
-						     uint64_t string)
+__noinline uint64_t walk_find_characters(const struct walk_source *source,
+					 struct walk_found_source *found, uint64_t string)
 {
 	uint32_t length, first = 0;
 	uint64_t map;
 	uint16_t type, kind;
 
+	if (!source || !found)
+		return 0;
 	for (uint32_t i = 0; i < WALK_STRINGS_MAX; i++) {
 		barrier_var(i); /* Linux 6.1 refuses loops that end without a jump */
 		type = 0;
@@ -83,12 +84,11 @@ static __always_inline void walk_leave_source(struct walk *walk)
  * Finds a text, unless it was emitted. What has it may be gone, or be moved as we see it: then the
  * next new object of it has it noted again.
  */
-static __always_inline void walk_begin_source(struct walk *walk, const struct walk_maps *maps)
+static __always_inline void walk_begin_source(struct walk *walk)
 {
 	const struct walk_source *source = &walk->program->object.source;
 	struct walk_found_source *found = &walk->work->source;
 	struct walk_place place;
-	bool is_new;
 
 	found->what = walk->program->awaited[found->place & (WALK_AWAITED_MAX - 1)];
 	if (!found->what.owner || found->what.thread != (uint32_t)bpf_get_current_pid_tgid()) {
@@ -97,9 +97,9 @@ static __always_inline void walk_begin_source(struct walk *walk, const struct wa
 		return;
 	}
 	found->offset = 0;
-	place = walk_find_place(walk, maps->seen, found->what.owner, found->what.identity);
-	is_new = place.set && !walk_is_in(place.set, place.item);
-	if (is_new && walk_source_identity(source, found->what.owner) == found->what.identity)
+	place = walk_find_place(walk, found->what.owner, found->what.identity);
+	if (!walk_is_seen(place.place, place.item) &&
+	    walk_source_identity(source, found->what.owner) == found->what.identity)
 		found->text =
 			walk_find_characters(source, found,
 					     walk_read_pointer(found->what.owner + source->string) &
@@ -109,13 +109,12 @@ static __always_inline void walk_begin_source(struct walk *walk, const struct wa
 }
 
 /* Notes that a text was emitted. */
-static __always_inline void walk_end_source(struct walk *walk, const struct walk_maps *maps)
+static __always_inline void walk_end_source(struct walk *walk)
 {
 	const struct walk_awaited *what = &walk->work->source.what;
-	struct walk_place place = walk_find_place(walk, maps->seen, what->owner, what->identity);
+	struct walk_place place = walk_find_place(walk, what->owner, what->identity);
 
-	if (place.set)
-		walk_add(place.set, place.item);
+	walk_see(place.place, place.item);
 	walk_leave_source(walk);
 }
 
@@ -123,17 +122,17 @@ static __always_inline void walk_end_source(struct walk *walk, const struct walk
 static __always_inline long walk_put_source_part(struct walk *walk, const struct walk_maps *maps)
 {
 	const struct walk_found_source *found = &walk->work->source;
-	struct walk_place place = walk_find_place(
-		walk, maps->seen, found->what.owner + 1 + found->offset, found->what.identity);
+	struct walk_place place =
+		walk_find_place(walk, found->what.owner + 1 + found->offset, found->what.identity);
 	long r;
 
-	if (!place.set || walk_is_in(place.set, place.item))
+	if (walk_is_seen(place.place, place.item))
 		return 0;
 	if (!walk_has_room(&walk->work->state))
 		return -EAGAIN;
 	r = walk_emit_source_part(walk, maps);
 	if (r == 0)
-		walk_add(place.set, place.item);
+		walk_see(place.place, place.item);
 	return r;
 }
 
@@ -148,11 +147,11 @@ static __always_inline long walk_emit_source(struct walk *walk, const struct wal
 	if (found->place >= WALK_AWAITED_MAX)
 		return 1;
 	if (!found->text) {
-		walk_begin_source(walk, maps);
+		walk_begin_source(walk);
 		return 0;
 	}
 	if (found->offset >= found->size) {
-		walk_end_source(walk, maps);
+		walk_end_source(walk);
 		return 0;
 	}
 	r = walk_put_source_part(walk, maps);

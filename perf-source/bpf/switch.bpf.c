@@ -464,22 +464,23 @@ static __always_inline bool is_of_task(void *ctx, struct switch_thread *thread,
 
 /*
  * Emits the waker's stack if the wait until now was long, or crosses the next sampling point. Waits
- * until a wake-up have their own points, as they lack the time that a thread waits for a CPU.
+ * until a wake-up have their own points, as they lack the time that a thread waits for a CPU. The
+ * stack is emitted at one place: the kernel verifies each by itself.
  */
 static __always_inline void emit_waker_stack(void *ctx, struct switch_thread *thread)
 {
 	uint64_t now = bpf_ktime_get_ns(), since = thread->since, ns = now - since;
-	uint64_t threshold = settings.threshold_ns, represented;
+	uint64_t threshold = settings.threshold_ns, represented = ns, flags = 0;
 
 	if (now <= since)
 		return;
-	if (ns >= threshold) {
-		emit_stack(ctx, ns, 0);
-		return;
+	if (ns < threshold) {
+		represented = cross(&thread->woken_short_waits, ns * (thread->passed + 1),
+				    threshold);
+		flags = WIRE_sample_flags_SAMPLED;
 	}
-	represented = cross(&thread->woken_short_waits, ns * (thread->passed + 1), threshold);
 	if (represented)
-		emit_stack(ctx, represented, WIRE_sample_flags_SAMPLED);
+		emit_stack(ctx, represented, flags);
 }
 
 /*

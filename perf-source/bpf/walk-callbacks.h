@@ -7,9 +7,34 @@
 
 #include "perf-source/bpf/read-walk.h"
 
+uint64_t walk_is_seen(uint64_t place, uint64_t item)
+{
+	uint32_t key = place % WALK_SEEN_SETS;
+	const struct walk_seen_set *set = bpf_map_lookup_elem(&walk_seen, &key);
+	bool is_in = !set;
+
+	for (uint32_t i = 0; set && i < WALK_SEEN_WAYS; i++)
+		is_in |= set->items[i] == item;
+	return is_in;
+}
+
+uint64_t walk_see(uint64_t place, uint64_t item)
+{
+	uint32_t key = place % WALK_SEEN_SETS, at = item % WALK_SEEN_WAYS;
+	struct walk_seen_set *set = bpf_map_lookup_elem(&walk_seen, &key);
+
+	if (!set)
+		return 0;
+	for (uint32_t i = 0; i < WALK_SEEN_WAYS; i++)
+		at = set->items[i] ? at : i;
+	if (at < WALK_SEEN_WAYS)
+		*(volatile uint64_t *)&set->items[at] = item;
+	return 0;
+}
+
 static __always_inline struct walk_maps walk_own_maps(void)
 {
-	return (struct walk_maps){ .seen = &walk_seen, .codes = &walk_codes, .parts = &parts };
+	return (struct walk_maps){ .codes = &walk_codes, .parts = &parts };
 }
 
 static long walk_step(uint32_t i, void *walk)
