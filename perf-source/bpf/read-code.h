@@ -224,7 +224,6 @@ static __always_inline void walk_put_code(struct walk *walk, const struct walk_m
 					  long (*read)(uint32_t i, void *walk), uint64_t *to)
 {
 	struct walk_search *search = &walk->work->search;
-	struct walk_place place;
 	uint64_t identity;
 
 	*search = (struct walk_search){ .instruction = to[0] };
@@ -234,9 +233,9 @@ static __always_inline void walk_put_code(struct walk *walk, const struct walk_m
 	walk->work->state.is_made = to[0] - search->at >= WALK_MADE;
 	to[1] = search->object;
 	to[2] = identity;
-	place = walk_find_place(walk, search->object, identity);
-	if (!walk_is_seen(place.place, place.item))
-		walk_note(&walk->work->state, place, walk_emit_code(walk, maps, read, identity));
+	if (!walk_is_emitted(walk, search->object, identity))
+		walk_note(walk, search->object, identity,
+			  walk_emit_code(walk, maps, read, identity));
 }
 
 /* Whether an element's code is to be looked for. */

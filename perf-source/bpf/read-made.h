@@ -160,7 +160,7 @@ static __always_inline long walk_end_pieces(struct walk *walk, const struct walk
 {
 	const struct walk_made *made = &walk->work->made;
 
-	walk_note(&walk->work->state, walk_find_place(walk, made->object, made->identity), r);
+	walk_note(walk, made->object, made->identity, r);
 	return 1;
 }
 
@@ -198,15 +198,13 @@ static __always_inline long walk_put_made(struct walk *walk, const struct walk_m
 {
 	struct walk_state *state = &walk->work->state;
 	struct walk_made *made = &walk->work->made;
-	struct walk_place place;
 
 	made->identity =
 		walk_brief_identity(&walk->program->code.object, &walk->work->of_code, code[1]);
 	code[2] = made->identity;
 	if (!made->identity)
 		return 0;
-	place = walk_find_place(walk, code[1], made->identity);
-	if (walk_is_seen(place.place, place.item))
+	if (walk_is_emitted(walk, code[1], made->identity))
 		return 0;
 	if (state->n_left || made->n_found == WALK_FOUND_MAX) {
 		state->n_left++;

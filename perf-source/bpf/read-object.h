@@ -95,9 +95,11 @@ struct walk_state {
 	uint64_t used;	  /* bytes of the part that the walk becomes */
 	uint64_t room;	  /* bytes of records of objects that may be emitted */
 	uint64_t n_emitted;
-	uint64_t n_left; /* objects that are new, but that it was not allowed to emit */
-	uint32_t number; /* of the current list, */
-	uint32_t n;	 /* and its elements */
+	uint64_t n_left;  /* objects that are new, but that it was not allowed to emit */
+	uint64_t list_at; /* where the head of the current list is, */
+	uint64_t n_first; /* and how many elements the first one has */
+	uint32_t number;  /* of the current list, */
+	uint32_t n;	  /* and its elements */
 	uint32_t end;
 	uint32_t n_new;
 	uint32_t is_lost;	 /* an object had no room in the ring */
@@ -722,25 +724,36 @@ static __always_inline bool walk_has_room(const struct walk_state *state)
 		       state->room;
 }
 
-/* Where an object is among those that are known to be emitted, and what it is there. */
-struct walk_place {
-	uint64_t place, item;
-};
-
-static __always_inline struct walk_place walk_find_place(const struct walk *walk, uint64_t address,
-							 uint64_t identity)
+/* Where an object is among those that are known to be emitted, by its process and address. */
+static __always_inline uint64_t walk_place(const struct walk *walk, uint64_t address)
 {
-	uint64_t place =
-		walk_mix(walk_mix(walk->program->incarnation, walk->work->registers.pid), address);
+	return walk_mix(walk_mix(walk->program->incarnation, walk->work->registers.pid), address);
+}
 
-	return (struct walk_place){ place, walk_mix(place, identity) | 1 };
+static __always_inline bool walk_is_emitted(const struct walk *walk, uint64_t address,
+					    uint64_t identity)
+{
+	uint64_t place = walk_place(walk, address);
+
+	return walk_is_seen(place, walk_mix(place, identity) | 1);
+}
+
+static __always_inline void walk_note_emitted(const struct walk *walk, uint64_t address,
+					      uint64_t identity)
+{
+	uint64_t place = walk_place(walk, address);
+
+	walk_see(place, walk_mix(place, identity) | 1);
 }
 
 /* What became of an object that was new. */
-static __always_inline void walk_note(struct walk_state *state, struct walk_place place, long r)
+static __always_inline void walk_note(const struct walk *walk, uint64_t address, uint64_t identity,
+				      long r)
 {
+	struct walk_state *state = &walk->work->state;
+
 	if (r == 0)
-		walk_see(place.place, place.item);
+		walk_note_emitted(walk, address, identity);
 	state->n_left += r != 0;
 	state->is_lost |= r == -ENOSPC;
 }
@@ -782,20 +795,16 @@ static __always_inline uint64_t walk_read_object(struct walk *walk, const struct
 						 const struct walk_object *object, uint64_t address)
 {
 	struct walk_memory *memory = &walk->work->memory;
-	struct walk_place place;
 	uint64_t identity;
 	long r = -EAGAIN;
 
 	identity = address ? walk_find_identity(object, memory, address) : 0;
-	if (!identity)
-		return 0;
-	place = walk_find_place(walk, address, identity);
-	if (walk_is_seen(place.place, place.item))
+	if (!identity || walk_is_emitted(walk, address, identity))
 		return identity;
 	if (walk_has_room(&walk->work->state))
 		r = walk_emit(walk, memory, maps->parts, address, identity,
 			      walk_read_all(object, memory, address));
 	if (r || walk_await(walk->program, memory))
-		walk_note(&walk->work->state, place, r);
+		walk_note(walk, address, identity, r);
 	return identity;
 }

@@ -88,7 +88,6 @@ static __always_inline void walk_begin_source(struct walk *walk)
 {
 	const struct walk_source *source = &walk->program->object.source;
 	struct walk_found_source *found = &walk->work->source;
-	struct walk_place place;
 
 	found->what = walk->program->awaited[found->place & (WALK_AWAITED_MAX - 1)];
 	if (!found->what.owner || found->what.thread != (uint32_t)bpf_get_current_pid_tgid()) {
@@ -97,8 +96,7 @@ static __always_inline void walk_begin_source(struct walk *walk)
 		return;
 	}
 	found->offset = 0;
-	place = walk_find_place(walk, found->what.owner, found->what.identity);
-	if (!walk_is_seen(place.place, place.item) &&
+	if (!walk_is_emitted(walk, found->what.owner, found->what.identity) &&
 	    walk_source_identity(source, found->what.owner) == found->what.identity)
 		found->text =
 			walk_find_characters(source, found,
@@ -112,9 +110,8 @@ static __always_inline void walk_begin_source(struct walk *walk)
 static __always_inline void walk_end_source(struct walk *walk)
 {
 	const struct walk_awaited *what = &walk->work->source.what;
-	struct walk_place place = walk_find_place(walk, what->owner, what->identity);
 
-	walk_see(place.place, place.item);
+	walk_note_emitted(walk, what->owner, what->identity);
 	walk_leave_source(walk);
 }
 
@@ -122,17 +119,16 @@ static __always_inline void walk_end_source(struct walk *walk)
 static __always_inline long walk_put_source_part(struct walk *walk, const struct walk_maps *maps)
 {
 	const struct walk_found_source *found = &walk->work->source;
-	struct walk_place place =
-		walk_find_place(walk, found->what.owner + 1 + found->offset, found->what.identity);
+	uint64_t at = found->what.owner + 1 + found->offset;
 	long r;
 
-	if (walk_is_seen(place.place, place.item))
+	if (walk_is_emitted(walk, at, found->what.identity))
 		return 0;
 	if (!walk_has_room(&walk->work->state))
 		return -EAGAIN;
 	r = walk_emit_source_part(walk, maps);
 	if (r == 0)
-		walk_see(place.place, place.item);
+		walk_note_emitted(walk, at, found->what.identity);
 	return r;
 }
 

@@ -14,7 +14,9 @@ static __always_inline void walk_put_word(const struct walk_word *word, char *wi
 
 	barrier_var(at);
 	barrier_var(index);
-	if (!word->n_loads || at > WALK_WINDOW_MAX - 8 || index > WALK_WINDOW_MAX - 4)
+	barrier_var(size); /* Linux 6.1 does not know what was compared once it is on the stack */
+	if (!word->n_loads || at > WALK_WINDOW_MAX - 8 || index > WALK_WINDOW_MAX - 4 ||
+	    size > WALK_WINDOW_MAX)
 		return;
 	further = *(const uint32_t *)(window + index) * (uint64_t)word->index_scale;
 	at = *(const uint64_t *)(window + at) & word->pointer_mask;
@@ -189,52 +191,6 @@ static __always_inline uint64_t *walk_beside_place(const struct walk *walk,
 			(walk->program->word.n_loads ? WALK_WORD_SIZE : 0));
 }
 
-/* Reads the next element of a list. 1: it was the last one. */
-static __always_inline long walk_read_element(struct walk *walk, const struct walk_maps *maps)
-{
-	struct walk_state *state = &walk->work->state;
-	uint64_t used = state->used, window = walk_current_list(walk)->window;
-	struct walk_element *element;
-	uint64_t *code;
-	char *bytes;
-
-	if (!state->address)
-		return walk_stop(walk, WIRE_walk_end_END);
-	barrier_var(used);
-	barrier_var(window);
-	if (state->n == walk_current_list(walk)->limit ||
-	    used > SAMPLE_PART_MAX - sizeof(*element) - WALK_WINDOW_MAX - WALK_WORD_SIZE -
-			    WALK_CODE_SIZE)
-		return walk_stop(walk, WIRE_walk_end_LIMIT);
-	if (window > WALK_WINDOW_MAX)
-		return 1;
-	element = (void *)(walk->bytes + used);
-	bytes = walk->bytes + used + sizeof(*element);
-	if (bpf_probe_read_user(bytes, window,
-				(const void *)(state->address - walk_current_list(walk)->before)))
-		return walk_stop(walk, WIRE_walk_end_ABSENT);
-	element->address = state->address;
-	element->identity = 0;
-	if (walk_is_full(walk))
-		walk_put_word(&walk->program->word, bytes, window);
-	if (walk_is_full(walk) && walk_has_object(walk, bytes))
-		walk_put_object(walk, maps, bytes, &element->identity);
-	if (walk->program->beside.size)
-		walk_put_beside(walk, maps, bytes, walk_beside_place(walk, element, window));
-	if (walk->work->state.number == 0 && walk->program->code.steps) {
-		code = (void *)(bytes + window +
-				(walk->program->word.n_loads ? WALK_WORD_SIZE : 0));
-		code[0] = state->instruction;
-		code[1] = code[2] = 0;
-	}
-	state->used = used + sizeof(*element) + state->window;
-	state->n++;
-	walk_advance(walk, bytes);
-	if (walk->work->state.number == 0 && walk_is_last(&walk->program->word, bytes, window))
-		state->address = 0;
-	return state->is_lost ? 1 : 0;
-}
-
 /* How many bytes an element has of a list. */
 static __always_inline uint32_t walk_window(const struct walk_program *program,
 					    const struct walk_list *list, uint32_t number)
@@ -337,25 +293,106 @@ static __always_inline bool walk_is_of(struct walk_program *program, const struc
 	return program->memory == memory;
 }
 
-static __always_inline void walk_run_list(struct walk *walk, const struct walk_callbacks *callbacks,
-					  uint32_t number)
+/* Goes to a list. 1: there is none with this number. */
+static __always_inline long walk_go_to_list(struct walk *walk, uint32_t number)
 {
 	struct walk_state *state = &walk->work->state;
-	uint64_t at = state->used;
 
+	barrier_var(number);
+	if (number >= WALK_LISTS_MAX || !walk->program->lists[number].window)
+		return 1;
+	state->list_at = state->used;
 	walk_begin_list(walk, &walk->program->lists[number], number);
-	state->place = state->used;
-	if (state->address)
-		bpf_loop(WALK_ELEMENTS_MAX + 1, callbacks->element, walk, 0);
-	state->address = state->is_made = 0;
-	if (number == 0 && walk->program->code.steps && !state->is_lost)
-		bpf_loop(state->n, callbacks->code, walk, 0);
-	if (number == 0 && state->n && !state->is_lost)
-		walk_emit_sources(walk, callbacks);
-	walk_end_list(walk, at);
+	if (number == 0)
+		state->place = state->used;
+	return 0;
+}
+
+/* Ends a list, and goes to the next one. 1: there is none. */
+static __always_inline long walk_leave_list(struct walk *walk, enum wire_walk_end end)
+{
+	struct walk_state *state = &walk->work->state;
+
+	state->end = end;
+	walk_end_list(walk, state->list_at);
+	if (state->number == 0)
+		state->n_first = state->n;
+	return walk_go_to_list(walk, state->number + 1);
+}
+
+/*
+ * Reads the next element of the current list, or goes on to the next list. 1: that was all. All
+ * lists have one loop: the kernel would verify a loop of loops once for each of them.
+ */
+static __always_inline long walk_read_element(struct walk *walk, const struct walk_maps *maps)
+{
+	struct walk_state *state = &walk->work->state;
+	uint64_t used = state->used, window = walk_current_list(walk)->window;
+	struct walk_element *element;
+	uint64_t *code;
+	char *bytes;
+
+	if (!state->address)
+		return walk_leave_list(walk, state->n ? WIRE_walk_end_END : WIRE_walk_end_NO_ROOT);
+	barrier_var(used);
+	barrier_var(window);
+	if (state->n == walk_current_list(walk)->limit ||
+	    used > SAMPLE_PART_MAX - sizeof(*element) - WALK_WINDOW_MAX - WALK_WORD_SIZE -
+			    WALK_CODE_SIZE)
+		return walk_leave_list(walk, WIRE_walk_end_LIMIT);
+	if (window > WALK_WINDOW_MAX)
+		return 1;
+	element = (void *)(walk->bytes + used);
+	bytes = walk->bytes + used + sizeof(*element);
+	if (bpf_probe_read_user(bytes, window,
+				(const void *)(state->address - walk_current_list(walk)->before)))
+		return walk_leave_list(walk, WIRE_walk_end_ABSENT);
+	element->address = state->address;
+	element->identity = 0;
+	if (walk_is_full(walk))
+		walk_put_word(&walk->program->word, bytes, window);
+	if (walk_is_full(walk) && walk_has_object(walk, bytes))
+		walk_put_object(walk, maps, bytes, &element->identity);
+	barrier_var(window);
+	if (window > WALK_WINDOW_MAX)
+		return 1;
+	if (walk->program->beside.size)
+		walk_put_beside(walk, maps, bytes, walk_beside_place(walk, element, window));
+	if (walk->work->state.number == 0 && walk->program->code.steps) {
+		code = (void *)(bytes + window +
+				(walk->program->word.n_loads ? WALK_WORD_SIZE : 0));
+		code[0] = state->instruction;
+		code[1] = code[2] = 0;
+	}
+	state->used = used + sizeof(*element) + state->window;
+	state->n++;
+	walk_advance(walk, bytes);
+	if (walk->work->state.number == 0 && walk_is_last(&walk->program->word, bytes, window))
+		state->address = 0;
+	return state->is_lost ? 1 : 0;
 }
 
 /* Walks along all lists. */
+static __always_inline void walk_run_lists(struct walk *walk,
+					   const struct walk_callbacks *callbacks)
+{
+	struct walk_state *state = &walk->work->state;
+
+	walk_go_to_list(walk, 0);
+	bpf_loop((WALK_ELEMENTS_MAX + 2) * WALK_LISTS_MAX, callbacks->element, walk, 0);
+	if (state->is_lost) { /* in the middle of a list */
+		walk_end_list(walk, state->list_at);
+		return;
+	}
+	state->address = state->is_made = state->number = 0;
+	state->window = walk_window(walk->program, &walk->program->lists[0], 0);
+	if (walk->program->code.steps)
+		bpf_loop(state->n_first, callbacks->code, walk, 0);
+	if (state->n_first && !state->is_lost)
+		walk_emit_sources(walk, callbacks);
+}
+
+/* Runs a walk program. */
 static __always_inline void walk_run(struct walk *walk, const struct walk_callbacks *callbacks,
 				     uint64_t sp, uint64_t room)
 {
@@ -374,11 +411,7 @@ static __always_inline void walk_run(struct walk *walk, const struct walk_callba
 	}
 	if (walk->program->kept.words)
 		bpf_loop(walk->program->kept.words, callbacks->kept, walk, 0);
-	for (uint32_t i = 0; i < WALK_LISTS_MAX; i++) {
-		barrier_var(i); /* Linux 6.1 refuses loops that end without a jump */
-		if (walk->program->lists[i % WALK_LISTS_MAX].window && !state->is_lost)
-			walk_run_list(walk, callbacks, i % WALK_LISTS_MAX);
-	}
+	walk_run_lists(walk, callbacks);
 }
 
 static __always_inline void walk_count_left(const struct walk *walk, struct ring_share *share)

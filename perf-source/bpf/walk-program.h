@@ -338,7 +338,7 @@ struct walk_own_stack {
 };
 
 struct walk_program {
-	struct walk_list lists[WALK_LISTS_MAX];
+	struct walk_list lists[WALK_LISTS_MAX]; /* up to the first without a window */
 	struct walk_own_stack own;
 	struct walk_kept kept;
 	struct walk_word word;
