@@ -268,7 +268,11 @@ static __always_inline long walk_read_code(struct walk *walk, const struct walk_
 	barrier_var(window);
 	if (place > SAMPLE_PART_MAX - sizeof(*element) - WALK_WINDOW_MAX - WALK_WORD_SIZE -
 			    WALK_CODE_SIZE ||
-	    window > WALK_WINDOW_MAX + WALK_WORD_SIZE + WALK_CODE_SIZE || window < WALK_CODE_SIZE)
+	    window > WALK_WINDOW_MAX + WALK_WORD_SIZE + WALK_CODE_SIZE)
+		return 1;
+	/* clang 19 makes one comparison of both, which Linux 6.12 and 6.19 do not follow. */
+	barrier_var(window);
+	if (window < WALK_CODE_SIZE)
 		return 1;
 	element = (void *)(walk->bytes + place);
 	to = (void *)(walk->bytes + place + sizeof(*element) + window - WALK_CODE_SIZE);
