@@ -116,6 +116,7 @@ struct walk_memory {
 	uint64_t head[WALK_HEAD_WORDS + WALK_MORE_MAX / 8 + WALK_NEAR_WORDS + 1],
 		text[WALK_TEXT_WORDS + 1];
 	uint64_t at[WALK_TEXTS_MAX + 1]; /* addresses: of the object, and of each text; 0: none */
+	uint64_t last;			 /* text whose head was read, from 1 on; 0: none */
 	uint64_t owner, owner_identity;	 /* of what has the object's text; 0: nothing has */
 	uint64_t found; /* the address of texts WALK_OF_FOUND, which never changes; 0: none */
 };
@@ -490,7 +491,6 @@ __noinline uint64_t walk_identity(const struct walk_object *object, struct walk_
 {
 	const uint64_t *words;
 	uint64_t hash = 1, size, type_at;
-	uint32_t last = 0; /* text whose head was read, from 1 on */
 
 	if (!object || !memory)
 		return 0;
@@ -499,6 +499,7 @@ __noinline uint64_t walk_identity(const struct walk_object *object, struct walk_
 	barrier_var(size);
 	barrier_var(type_at);
 	memory->at[0] = address;
+	memory->last = 0;
 	if (size > WALK_OBJECT_MAX || type_at > WALK_OBJECT_MAX - 8 ||
 	    bpf_probe_read_user(memory->bytes, size, (const void *)address) ||
 	    (object->type && !walk_has_type(object, *(const uint64_t *)(memory->bytes + type_at))))
@@ -513,9 +514,9 @@ __noinline uint64_t walk_identity(const struct walk_object *object, struct walk_
 		uint64_t at = 0;
 
 		if (walk_text_counts(text))
-			at = walk_text_address(text, object->pointer_mask, memory, last);
+			at = walk_text_address(text, object->pointer_mask, memory, memory->last);
 		if (at)
-			last = i + 1;
+			memory->last = i + 1;
 		memory->at[i + 1] = at;
 		hash = walk_mix_text(hash, text, memory, at);
 	}

@@ -273,8 +273,10 @@ static long read_page(uint32_t i, void *arg)
 		size = left;
 	barrier_var(n);
 	barrier_var(size);
-	if (n > SAMPLE_PART_MAX || size > PAGE || !size ||
-	    bpf_probe_read_user(reader->bytes + n, size, (const void *)address))
+	if (n > SAMPLE_PART_MAX || size > PAGE)
+		return 1;
+	barrier_var(size); /* clang 19 makes one comparison of both */
+	if (!size || bpf_probe_read_user(reader->bytes + n, size, (const void *)address))
 		return 1;
 	reader->state.n_read = n + size;
 	return 0;
