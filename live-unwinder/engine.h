@@ -19,9 +19,9 @@ enum {
 	UNWINDING_MADE_MAX = 64,
 };
 
-/* The user side of one sample, and its answer. */
 struct v8_builtins;
 
+/* The user side of one sample, and its answer. */
 struct unwinding {
 	const struct arch *arch; /* of the machine that was sampled */
 	const struct wire_sample *sample;

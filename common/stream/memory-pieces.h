@@ -31,3 +31,9 @@ bool memory_pieces_next(struct memory_pieces *pieces, struct wire_blob *ret);
 
 /* A number of up to 8 bytes, of a little-endian machine. */
 uint64_t memory_number(const char *at, size_t size);
+
+/* A unit of a text whose characters have so many bytes; the text reaches so far. */
+static inline uint32_t memory_unit(const struct wire_blob *text, size_t i, size_t size)
+{
+	return memory_number((const char *)text->data + i * size, size);
+}

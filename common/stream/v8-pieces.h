@@ -10,6 +10,22 @@
 
 #define V8_ADDRESS_MASK (~7ULL) /* the other bits of a pointer say what it leads to */
 
+/* Strings: bits of their InstanceType (src/objects/instance-type.h), and where they have what. */
+enum v8_string {
+	V8_STRING_NONE = 0xff80, /* one of these: it is no string */
+	V8_STRING_REPRESENTATION = 7,
+	V8_STRING_SEQUENTIAL = 0,
+	V8_STRING_CONS = 1,
+	V8_STRING_EXTERNAL = 2,
+	V8_STRING_THIN = 5,
+	V8_STRING_ONE_BYTE = 8,
+	V8_STRING_UNCACHED = 16, /* an external one does not have the address of its text */
+	V8_STRING_LENGTH_AT = 12,
+	V8_STRING_TEXT_AT = 16,	  /* of a sequential one; of a thin one the string that has it, */
+	V8_STRING_ACTUAL_AT = 16, /* and of a cons its first part */
+	V8_STRING_OUTSIDE_AT = 24,
+};
+
 /* Of a function (SharedFunctionInfo). */
 enum v8_function_piece {
 	V8_FUNCTION_MAP,

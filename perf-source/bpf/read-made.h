@@ -156,7 +156,7 @@ static __always_inline long walk_emit_object(struct walk *walk, const struct wal
 }
 
 /* Notes that code was emitted, or what became of it. 1. */
-static __always_inline long walk_end_pieces(struct walk *walk, const struct walk_maps *maps, long r)
+static __always_inline long walk_end_pieces(struct walk *walk, long r)
 {
 	const struct walk_made *made = &walk->work->made;
 
@@ -184,17 +184,16 @@ static __always_inline long walk_emit_piece(struct walk *walk, const struct walk
 		made->range = range + 1;
 		r = 0;
 	} else {
-		return walk_end_pieces(walk, maps, walk_emit_object(walk, maps));
+		return walk_end_pieces(walk, walk_emit_object(walk, maps));
 	}
-	return r ? walk_end_pieces(walk, maps, r) : 0;
+	return r ? walk_end_pieces(walk, r) : 0;
 }
 
 /*
  * Puts the identity of a frame's code. 1: that is new, and is to be emitted. The next samples go on
  * with what has no room in this one.
  */
-static __always_inline long walk_put_made(struct walk *walk, const struct walk_maps *maps,
-					  uint64_t *code)
+static __always_inline long walk_put_made(struct walk *walk, uint64_t *code)
 {
 	struct walk_state *state = &walk->work->state;
 	struct walk_made *made = &walk->work->made;
@@ -241,7 +240,7 @@ static __always_inline long walk_read_made(struct walk *walk, const struct walk_
 		element->identity =
 			walk_read_object(walk, maps, &walk->program->object, call->what[0]);
 	}
-	if (call->kind == WALK_CALL_COMPILED && walk_put_made(walk, maps, code))
+	if (call->kind == WALK_CALL_COMPILED && walk_put_made(walk, code))
 		return 1;
 	return state->is_lost ? 1 : 0;
 }

@@ -52,16 +52,6 @@ enum {
 	SCRIPT_WORDS = 1 << 1 | 1 << 2 | 1 << 8, /* source, name, id */
 	SCRIPT_READ = 72,
 	STRING_WORDS = 1 << 1, /* hash and length */
-	STRING_LENGTH = 12,
-	STRING_ACTUAL = 16,  /* ThinString; ConsString: its first part; others: their text, */
-	STRING_OUTSIDE = 24, /* or, of an ExternalString, where it is */
-	STRING_KINDS =
-		0xff97, /* of types: those that are none, and whose text is not to be found */
-	STRING_INSIDE = 0,
-	STRING_IS_OUTSIDE = 2,
-	STRING_CONS = 1,
-	STRING_THIN = 5,
-	STRING_NARROW = 8,
 	STRING_READ = 272,
 	CODE_SIZE = 64,
 	CODE_START = 40,
@@ -150,15 +140,15 @@ static const struct walk_source source_of_scripts = {
 	.name = SCRIPT_NAME,
 	.string = SCRIPT_SOURCE,
 	.type_at = MAP_TYPE,
-	.kinds = STRING_KINDS,
-	.inside = STRING_INSIDE,
-	.outside = STRING_IS_OUTSIDE,
-	.others = { STRING_CONS, STRING_THIN },
-	.narrow = STRING_NARROW,
-	.length = STRING_LENGTH,
-	.inside_at = STRING_ACTUAL,
-	.outside_at = STRING_OUTSIDE,
-	.other_at = STRING_ACTUAL,
+	.kinds = V8_STRING_NONE | V8_STRING_UNCACHED | V8_STRING_REPRESENTATION,
+	.inside = V8_STRING_SEQUENTIAL,
+	.outside = V8_STRING_EXTERNAL,
+	.others = { V8_STRING_CONS, V8_STRING_THIN },
+	.narrow = V8_STRING_ONE_BYTE,
+	.length = V8_STRING_LENGTH_AT,
+	.inside_at = V8_STRING_TEXT_AT,
+	.outside_at = V8_STRING_OUTSIDE_AT,
+	.other_at = V8_STRING_ACTUAL_AT,
 };
 
 static struct walk_object function_object(const struct v8_layout *layout)
@@ -195,9 +185,11 @@ static struct walk_object function_object(const struct v8_layout *layout)
 	texts[V8_FUNCTION_FILE] =
 		piece(1 + V8_FUNCTION_SCRIPT, SCRIPT_NAME, STRING_READ, STRING_WORDS);
 	texts[V8_FUNCTION_FILE_MAP] = piece(1 + V8_FUNCTION_FILE, 0, MAP_READ, 0);
-	texts[V8_FUNCTION_ACTUAL] = piece(1 + V8_FUNCTION_FILE, STRING_ACTUAL, STRING_READ, 0);
+	texts[V8_FUNCTION_ACTUAL] =
+		piece(1 + V8_FUNCTION_FILE, V8_STRING_ACTUAL_AT, STRING_READ, 0);
 	texts[V8_FUNCTION_ACTUAL_MAP] = piece(1 + V8_FUNCTION_ACTUAL, 0, MAP_READ, 0);
-	texts[V8_FUNCTION_LAST] = piece(1 + V8_FUNCTION_ACTUAL, STRING_ACTUAL, STRING_READ, 0);
+	texts[V8_FUNCTION_LAST] =
+		piece(1 + V8_FUNCTION_ACTUAL, V8_STRING_ACTUAL_AT, STRING_READ, 0);
 	texts[V8_FUNCTION_LAST_MAP] = piece(1 + V8_FUNCTION_LAST, 0, MAP_READ, 0);
 	name.pointer -= SCOPE_INFERRED;
 	name.size = WORDS_READ;

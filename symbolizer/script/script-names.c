@@ -289,8 +289,9 @@ void script_names_forget(struct script_names *names, uint64_t number)
 
 	if (process)
 		free_process(names, process);
+	if (runtime_table_find(&names->runtimes, number)) /* others have no texts */
+		script_sources_forget(&names->sources, number);
 	runtime_table_forget(&names->runtimes, number);
-	script_sources_forget(&names->sources, number);
 }
 
 /* Places of PHP, Perl and BEAM are lines. */

@@ -110,18 +110,13 @@ static struct script_source *add_source(struct script_sources *sources,
 	return source;
 }
 
-static uint32_t character_at(const struct wire_blob *text, uint32_t i, uint32_t unit)
-{
-	return memory_number((const char *)text->data + i * unit, unit);
-}
-
 /* Whether a line ends with a character. A carriage return in front of a line feed ends none. */
 static bool ends_line(const struct wire_blob *text, uint32_t i, uint32_t n, uint32_t unit)
 {
-	uint32_t character = character_at(text, i, unit);
+	uint32_t character = memory_unit(text, i, unit);
 
 	if (character == '\r')
-		return i + 1 < n && character_at(text, i + 1, unit) != '\n';
+		return i + 1 < n && memory_unit(text, i + 1, unit) != '\n';
 	return character == '\n' || character == LINE_SEPARATOR || character == PARAGRAPH_SEPARATOR;
 }
 
@@ -136,8 +131,8 @@ static struct line_ends *read_lines(const struct wire_blob *text, uint32_t unit)
 	lines = calloc(1, size_of_lines(n_ends));
 	if (!lines)
 		return NULL;
-	lines->begins_with_lf = character_at(text, 0, unit) == '\n';
-	lines->ends_with_cr = character_at(text, n - 1, unit) == '\r';
+	lines->begins_with_lf = memory_unit(text, 0, unit) == '\n';
+	lines->ends_with_cr = memory_unit(text, n - 1, unit) == '\r';
 	for (uint32_t i = 0; i < n; i++)
 		if (ends_line(text, i, n, unit))
 			lines->ends[lines->n++] = i;

@@ -5,17 +5,8 @@
 #include "symbolizer/script/v8-function.h"
 
 enum {
-	/* InstanceType of strings (src/objects/instance-type.h). */
-	NOT_STRING = 0x80,
-	REPRESENTATION = 7,
-	SEQUENTIAL = 0,
-	CONS = 1,
-	THIN = 5,
-	ONE_BYTE = 8,
 	SCOPE_KIND = 15, /* enum ScopeType (src/common/globals.h) */
 	POSITION = 24,	 /* behind the word of a function's name, if the scope has it there */
-	STRING_LENGTH = 12,
-	STRING_TEXT = 16,
 	/* UTF-16: units of two surrogates make a character, */
 	HIGH_SURROGATE = 0xd800,
 	LOW_SURROGATE = 0xdc00,
@@ -47,22 +38,17 @@ static size_t put_character(uint32_t character, char *to)
 	return n;
 }
 
-static uint32_t unit_at(const struct wire_blob *text, size_t i, size_t unit)
-{
-	return memory_number((const char *)text->data + i * unit, unit);
-}
-
 /*
  * The character at `*i`, behind which that is then. JavaScript allows surrogates of which the other
  * one is missing.
  */
 static uint32_t next_character(const struct wire_blob *text, size_t *i, size_t n, size_t unit)
 {
-	uint32_t character = unit_at(text, (*i)++, unit), low;
+	uint32_t character = memory_unit(text, (*i)++, unit), low;
 
 	if (character < HIGH_SURROGATE || character >= SURROGATES_END)
 		return character;
-	low = *i < n ? unit_at(text, *i, unit) : 0;
+	low = *i < n ? memory_unit(text, *i, unit) : 0;
 	if (character >= LOW_SURROGATE || (low & SURROGATE_MASK) != LOW_SURROGATE)
 		return REPLACEMENT;
 	++*i;
@@ -73,10 +59,10 @@ static uint32_t next_character(const struct wire_blob *text, size_t *i, size_t n
 /* Copies the text of a string as UTF-8, as far as it was read. */
 static void copy_text(const struct wire_blob *string, uint16_t type, char ret[SCRIPT_TEXT_MAX])
 {
-	struct wire_blob text = { (const char *)string->data + STRING_TEXT,
-				  string->size - STRING_TEXT };
-	size_t unit = type & ONE_BYTE ? 1 : 2, n_read = text.size / unit, used = 0;
-	uint32_t n = memory_number((const char *)string->data + STRING_LENGTH, sizeof(n));
+	struct wire_blob text = { (const char *)string->data + V8_STRING_TEXT_AT,
+				  string->size - V8_STRING_TEXT_AT };
+	size_t unit = type & V8_STRING_ONE_BYTE ? 1 : 2, n_read = text.size / unit, used = 0;
+	uint32_t n = memory_number((const char *)string->data + V8_STRING_LENGTH_AT, sizeof(n));
 
 	n = n < n_read ? n : n_read;
 	for (size_t i = 0; i < n && used < SCRIPT_TEXT_MAX - 1 - UTF8_MAX;) {
@@ -95,8 +81,8 @@ static bool read_string(const struct v8_fields *fields, const struct wire_blob *
 {
 	uint16_t type;
 
-	if (string->size < STRING_TEXT || !v8_map_type(fields, map, &type) || type >= NOT_STRING ||
-	    (type & REPRESENTATION) != SEQUENTIAL)
+	if (string->size < V8_STRING_TEXT_AT || !v8_map_type(fields, map, &type) ||
+	    (type & V8_STRING_NONE) || (type & V8_STRING_REPRESENTATION) != V8_STRING_SEQUENTIAL)
 		return false;
 	copy_text(string, type, ret);
 	return true;
@@ -112,12 +98,12 @@ static bool leads_to(const struct v8_fields *fields, const struct wire_blob *str
 	uint32_t length, next_length;
 	uint16_t type;
 
-	if (!v8_map_type(fields, map, &type) || type >= NOT_STRING ||
-	    !memory_field(string, STRING_LENGTH, &length, sizeof(length)) ||
-	    !memory_field(next, STRING_LENGTH, &next_length, sizeof(next_length)))
+	if (!v8_map_type(fields, map, &type) || (type & V8_STRING_NONE) ||
+	    !memory_field(string, V8_STRING_LENGTH_AT, &length, sizeof(length)) ||
+	    !memory_field(next, V8_STRING_LENGTH_AT, &next_length, sizeof(next_length)))
 		return false;
-	return (type & REPRESENTATION) == THIN ||
-	       ((type & REPRESENTATION) == CONS && length == next_length);
+	return (type & V8_STRING_REPRESENTATION) == V8_STRING_THIN ||
+	       ((type & V8_STRING_REPRESENTATION) == V8_STRING_CONS && length == next_length);
 }
 
 /* The file's name is one of three strings, each of which the one before leads to. */
