@@ -408,7 +408,7 @@ static enum wire_stack_end ask_last_frame(struct engine_dwfl *engine, struct ses
 	uint64_t missing = 0;
 	struct stack_end_question question = {
 		.arch = unwinding->arch,
-		.address = last->address - !(last->flags & WIRE_frame_flags_EXACT),
+		.address = frame_code(last),
 		.stack_start = unwinding_register(unwinding, unwinding->arch->sp),
 		.stack = unwinding->sample->stack,
 		.missing = &missing,

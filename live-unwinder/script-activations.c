@@ -20,7 +20,7 @@ struct activations {
 
 bool script_loop_has(const struct script_loop *loop, const struct wire_frame *frame)
 {
-	int64_t code = frame->address - !(frame->flags & WIRE_frame_flags_EXACT);
+	int64_t code = frame_code(frame);
 
 	return (code >= loop->from && code < loop->to) ||
 	       (code >= loop->other_from && code < loop->other_to);

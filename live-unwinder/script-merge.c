@@ -57,19 +57,13 @@ static enum script_outcome find_activations(struct placing *placing, const struc
 	return outcome;
 }
 
-/* The address of the instruction that a frame executes, or of the call. */
-static uint64_t code_of(const struct wire_frame *frame)
-{
-	return frame->address - !(frame->flags & WIRE_frame_flags_EXACT);
-}
-
 /* The mapping of the interpreter's file that has a frame's code; NULL: other code is executed. */
 static const struct mapping *find_interpreter(const struct script_stack *stack,
 					      const struct unwinding *unwinding,
 					      const struct wire_frame *frame)
 {
 	const struct mapping *mapping =
-		mapping_table_find(process_mappings(unwinding->process), code_of(frame));
+		mapping_table_find(process_mappings(unwinding->process), frame_code(frame));
 
 	return mapping && mapping->image == stack->image ? mapping : NULL;
 }
@@ -92,7 +86,7 @@ static bool is_builtin(const struct script_stack *stack, const struct unwinding 
 
 	return mapping && unwinding->builtins &&
 	       v8_builtins_has_met(unwinding->builtins, mapping->image,
-				   code_of(frame) - mapping->start + mapping->offset);
+				   frame_code(frame) - mapping->start + mapping->offset);
 }
 
 /*

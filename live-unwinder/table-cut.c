@@ -34,7 +34,7 @@ static bool cut_frame(struct rule_cache *cache, struct elf_cache *files,
 		      struct unwinding *unwinding, size_t i)
 {
 	struct wire_frame *frame = &unwinding->frames[i];
-	uint64_t code = frame->address - !(frame->flags & WIRE_frame_flags_EXACT);
+	uint64_t code = frame_code(frame);
 	const struct mapping *mapping =
 		mapping_table_find(process_mappings(unwinding->process), code);
 	struct image *image = mapping ? image_table_find(files->table, mapping->image) : NULL;

@@ -15,7 +15,7 @@ static uint64_t last_code(const struct unwinding *unwinding)
 {
 	const struct wire_frame *last = &unwinding->frames[unwinding->n_frames - 1];
 
-	return last->address - !(last->flags & WIRE_frame_flags_EXACT);
+	return frame_code(last);
 }
 
 enum wire_stack_end unwinding_end_in(struct image *image, struct elf_cache *files)

@@ -216,7 +216,7 @@ static int name_frame(struct stage *stage, struct symbolizer *self, const struct
 		const struct jit_location place = {
 			.image = image,
 			.offset = offset,
-			.address = frame->address - !(frame->flags & WIRE_frame_flags_EXACT),
+			.address = frame_code(frame),
 		};
 
 		frame_cache_forget(&self->frames, entry);

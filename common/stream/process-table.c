@@ -199,20 +199,13 @@ void process_table_exit(struct process_table *table, const struct wire_process_e
 		forget(table, process);
 }
 
-/* Looks up one byte before a return address: a call may be the last thing in its function. */
-static uint64_t lookup_address(const struct wire_frame *frame)
-{
-	return frame->address - !(frame->flags & WIRE_frame_flags_EXACT);
-}
-
 const struct mapping *process_table_mapping(const struct process_table *table,
 					    const struct process *process,
 					    const struct wire_frame *frame)
 {
 	if (process_table_shares(frame))
 		process = &table->kernel;
-	return process ? mapping_table_find(process_mappings(process), lookup_address(frame))
-		       : NULL;
+	return process ? mapping_table_find(process_mappings(process), frame_code(frame)) : NULL;
 }
 
 bool process_table_place(const struct process_table *table, const struct process *process,
@@ -223,6 +216,6 @@ bool process_table_place(const struct process_table *table, const struct process
 	if (!mapping)
 		return false;
 	*ret_image = mapping->image;
-	*ret_offset = lookup_address(frame) - mapping->start + mapping->offset;
+	*ret_offset = frame_code(frame) - mapping->start + mapping->offset;
 	return true;
 }

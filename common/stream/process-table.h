@@ -89,6 +89,15 @@ static inline bool process_table_shares(const struct wire_frame *frame)
 	return frame->flags & (WIRE_frame_flags_KERNEL | WIRE_frame_flags_SCRIPT);
 }
 
+/*
+ * The address of the instruction that a frame executes, or a byte of its call: one byte before a
+ * return address, as a call may be the last thing in its function.
+ */
+static inline uint64_t frame_code(const struct wire_frame *frame)
+{
+	return frame->address - !(frame->flags & WIRE_frame_flags_EXACT);
+}
+
 /* The mapping that contains a frame, or NULL. */
 const struct mapping *process_table_mapping(const struct process_table *table,
 					    const struct process *process,
