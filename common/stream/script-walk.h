@@ -7,6 +7,8 @@
 
 #include <stdint.h>
 
+enum { WALK_LISTS_MAX = 8 };
+
 enum { WALK_CHUNK_SIZE = 4096 /* bytes of what belongs to made code, in a record of its own */ };
 
 /*

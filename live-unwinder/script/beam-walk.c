@@ -49,7 +49,7 @@ static void read_code(struct beam_walk *walk, const struct walk_list_view *list)
 
 static enum script_outcome open_walk(struct beam_walk *walk)
 {
-	struct walk_list_view lists[WALK_VIEW_LISTS] = { 0 };
+	struct walk_list_view lists[WALK_LISTS_MAX] = { 0 };
 	enum script_outcome outcome = walk_view_read_whole(walk->thread->sample, lists);
 	struct walk_element owner;
 

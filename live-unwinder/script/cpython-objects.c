@@ -82,7 +82,7 @@ static enum script_outcome read_frames(struct objects *objects)
 
 static enum script_outcome read_walk(struct objects *objects, const struct wire_sample *sample)
 {
-	struct walk_list_view lists[WALK_VIEW_LISTS] = { 0 };
+	struct walk_list_view lists[WALK_LISTS_MAX] = { 0 };
 	enum script_outcome outcome = walk_view_read_whole(sample, lists);
 
 	objects->frames = lists[0];

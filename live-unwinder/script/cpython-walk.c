@@ -26,7 +26,7 @@ struct cpython_walk {
 	const struct cpython_fields *fields;
 	const struct code_table *codes;
 	uint64_t process;
-	struct walk_list_view lists[WALK_VIEW_LISTS];
+	struct walk_list_view lists[WALK_LISTS_MAX];
 	struct script_stack *stack;
 	uint64_t segment_frame; /* address of the current segment's first frame; 0: none yet */
 	uint32_t n_in_segment;

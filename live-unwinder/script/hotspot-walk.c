@@ -63,7 +63,7 @@ static bool has_frame(const struct hotspot_fields *fields, uint64_t pc)
 enum script_outcome hotspot_walk_open(const struct hotspot_fields *fields,
 				      const struct wire_sample *sample, struct walk_list_view *ret)
 {
-	struct walk_list_view lists[WALK_VIEW_LISTS] = { 0 };
+	struct walk_list_view lists[WALK_LISTS_MAX] = { 0 };
 	enum script_outcome outcome = walk_view_read(sample, lists);
 	struct hotspot_frame innermost;
 

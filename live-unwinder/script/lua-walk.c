@@ -19,7 +19,7 @@ struct lua_walk {
 	uint64_t process;
 	struct script_stack *stack;
 	struct script_segment segment; /* the current one */
-	bool has_call;		       /* of any kind */
+	bool has_call;		       /* of any kind, of the current coroutine */
 };
 
 uint64_t lua_code_begin(const struct lua_fields *fields, const struct wire_memory *record)
@@ -102,6 +102,7 @@ static enum script_outcome take_call(struct lua_walk *walk, const struct walk_el
 /* The outermost call of a coroutine is one of C. */
 static enum script_outcome take_calls(struct lua_walk *walk, const struct walk_list_view *calls)
 {
+	walk->has_call = false;
 	if (walk->stack->n + calls->n > SCRIPT_FRAMES_MAX)
 		return SCRIPT_DAMAGED;
 	/* Which activation is whose is known from the outermost one on. */
@@ -134,7 +135,7 @@ static bool take_resumer(struct lua_walk *walk, const struct walk_list_view *cal
 
 static enum script_outcome read_walk(struct lua_walk *walk, const struct wire_sample *sample)
 {
-	struct walk_list_view lists[WALK_VIEW_LISTS] = { 0 };
+	struct walk_list_view lists[WALK_LISTS_MAX] = { 0 };
 	enum script_outcome outcome = walk_view_read_whole(sample, lists);
 	size_t n;
 
@@ -146,7 +147,7 @@ static enum script_outcome read_walk(struct lua_walk *walk, const struct wire_sa
 	if (outcome != SCRIPT_WHOLE)
 		return outcome;
 	n = walk->stack->n_segments;
-	for (size_t i = 1; i < WALK_VIEW_LISTS; i++)
+	for (size_t i = 1; i < WALK_LISTS_MAX; i++)
 		if (!take_resumer(walk, &lists[i]))
 			break;
 	/* As a coroutine begins or ends, or is asked, what executes is the one around it. */

@@ -129,7 +129,7 @@ static enum script_outcome read_calls(struct php_walk *walk)
 
 static enum script_outcome read_walk(struct php_walk *walk, const struct wire_sample *sample)
 {
-	struct walk_list_view lists[WALK_VIEW_LISTS] = { 0 };
+	struct walk_list_view lists[WALK_LISTS_MAX] = { 0 };
 	enum script_outcome outcome = walk_view_read_whole(sample, lists);
 
 	walk->calls = lists[0];

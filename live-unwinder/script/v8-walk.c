@@ -187,7 +187,7 @@ enum script_outcome v8_walk_read(const struct v8_fields *fields, const struct co
 		.process = sample->process,
 		.stack = ret,
 	};
-	struct walk_list_view lists[WALK_VIEW_LISTS] = { 0 };
+	struct walk_list_view lists[WALK_LISTS_MAX] = { 0 };
 	enum script_outcome outcome = walk_view_read(sample, lists);
 
 	script_stack_begin(ret, SCRIPT_ANCHOR_POINTER);

@@ -4,7 +4,7 @@
 #include "live-unwinder/script/walk-view.h"
 
 /* False: damaged, or without a first list. */
-static bool read_lists(const struct wire_blob *blob, struct walk_list_view lists[WALK_VIEW_LISTS])
+static bool read_lists(const struct wire_blob *blob, struct walk_list_view lists[WALK_LISTS_MAX])
 {
 	const char *at = blob->data, *end = at + blob->size;
 	struct walk_list_head head;
@@ -17,7 +17,7 @@ static bool read_lists(const struct wire_blob *blob, struct walk_list_view lists
 		memcpy(&head, at, sizeof(head));
 		at += sizeof(head);
 		size = (sizeof(struct walk_element) + head.window) * head.n;
-		if ((size_t)(end - at) < size || head.list >= WALK_VIEW_LISTS || !head.window)
+		if ((size_t)(end - at) < size || head.list >= WALK_LISTS_MAX || !head.window)
 			return false;
 		lists[head.list] = (struct walk_list_view){ at, head.window, head.n, head.end };
 		at += size;
@@ -26,7 +26,7 @@ static bool read_lists(const struct wire_blob *blob, struct walk_list_view lists
 }
 
 enum script_outcome walk_view_read(const struct wire_sample *sample,
-				   struct walk_list_view lists[WALK_VIEW_LISTS])
+				   struct walk_list_view lists[WALK_LISTS_MAX])
 {
 	if (sample->walk_end == WIRE_walk_end_BUDGET)
 		return SCRIPT_BUDGET;
@@ -37,7 +37,7 @@ enum script_outcome walk_view_read(const struct wire_sample *sample,
 }
 
 enum script_outcome walk_view_read_whole(const struct wire_sample *sample,
-					 struct walk_list_view lists[WALK_VIEW_LISTS])
+					 struct walk_list_view lists[WALK_LISTS_MAX])
 {
 	enum script_outcome outcome = walk_view_read(sample, lists);
 

@@ -9,8 +9,6 @@
 #include "common/wire/wire.h"
 #include "live-unwinder/script/script-stack.h"
 
-enum { WALK_VIEW_LISTS = 4 };
-
 struct walk_list_view {
 	const char *elements; /* NULL: there is no such list */
 	size_t window, n;
@@ -19,11 +17,11 @@ struct walk_list_view {
 
 /* Reads the lists. SCRIPT_WHOLE: the first one has elements; else why there are none. */
 enum script_outcome walk_view_read(const struct wire_sample *sample,
-				   struct walk_list_view lists[WALK_VIEW_LISTS]);
+				   struct walk_list_view lists[WALK_LISTS_MAX]);
 
 /* The same. SCRIPT_ABSENT: the first one does not go on to where it ends. */
 enum script_outcome walk_view_read_whole(const struct wire_sample *sample,
-					 struct walk_list_view lists[WALK_VIEW_LISTS]);
+					 struct walk_list_view lists[WALK_LISTS_MAX]);
 
 /* The window of an element. */
 const char *walk_view_element(const struct walk_list_view *list, size_t i,

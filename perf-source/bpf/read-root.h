@@ -51,7 +51,10 @@ static __always_inline uint64_t walk_find_in_module(uint64_t index, uint64_t thr
 	return block >> WALK_USER_BITS ? 0 : block + walk_read_pointer(index + sizeof(index));
 }
 
-/* The address of the first element; 0: the thread has none. `frame`: or what the stack keeps. */
+/*
+ * The address of the first element; 0: the thread has none. `frame`: or what the stack keeps, or
+ * the register.
+ */
 __noinline uint64_t walk_find_root(const struct walk_root *root, uint64_t thread, uint64_t frame)
 {
 	uint64_t at = 0;
@@ -59,7 +62,7 @@ __noinline uint64_t walk_find_root(const struct walk_root *root, uint64_t thread
 	if (!root)
 		return 0;
 	at = root->base == WALK_BASE_ADDRESS ? root->start : 0;
-	if (root->base == WALK_BASE_FRAME)
+	if (root->base == WALK_BASE_FRAME || root->base == WALK_BASE_REGISTER)
 		at = frame;
 	if (root->base == WALK_BASE_KEPT)
 		at = frame ? frame + root->start : 0;

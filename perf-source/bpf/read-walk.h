@@ -23,7 +23,7 @@ static __always_inline void walk_put_word(const struct walk_word *word, char *wi
 	for (uint32_t i = 0; i < WALK_WORD_LOADS_MAX && i < word->n_loads && at; i++)
 		at = walk_read_pointer(at + word->loads[i] +
 				       (further & walk_mask(i + 1 == word->n_loads)));
-	*(uint64_t *)(window + size) = at;
+	*(uint64_t *)(window + size) = at ? at - word->less : 0;
 }
 
 /* Whether an element is the last one by the word behind its window. */
@@ -147,6 +147,20 @@ static __always_inline uint64_t walk_next_in_arrays(const struct walk_list *list
 	return state->head;
 }
 
+/* Where the next element is in a list whose addresses fall (walk_list.steps); 0: there is none. */
+static __always_inline uint64_t walk_next_below(const struct walk_list *list,
+						const struct walk_state *state, uint64_t word)
+{
+	uint64_t down = word & ~7ULL, address;
+
+	if (!(word & 3)) {
+		down = walk_read_pointer(word - 4);
+		down = ((down >> 8 & 0xff) + list->steps) * 8;
+	}
+	address = state->address - down;
+	return address < state->address ? address : 0;
+}
+
 /* Goes on to the next element, or to the first one once more. */
 static __always_inline void walk_advance(const struct walk *walk, const char *window)
 {
@@ -174,6 +188,8 @@ static __always_inline void walk_advance(const struct walk *walk, const char *wi
 	state->is_again = false;
 	if (list->array_last)
 		address = walk_next_in_arrays(list, state, window);
+	else if (list->steps)
+		address = walk_next_below(list, state, *(const uint64_t *)(window + next));
 	else
 		address = list->stride ? state->address + list->stride
 				       : *(const uint64_t *)(window + next);
@@ -224,24 +240,94 @@ static __always_inline void walk_begin_frames(const struct walk *walk)
 		state->other = top;
 }
 
+/* What objects share, of which one is at an address; 0: there is none. */
+static __always_inline uint64_t walk_find_shared(const struct walk_kept *kept, uint64_t at)
+{
+	uint64_t shared, one;
+
+	if (at % 8 || at < WALK_PAGE || at >> WALK_USER_BITS ||
+	    (walk_read_pointer(at + kept->type_at) & kept->type_mask) != kept->type)
+		return 0;
+	shared = walk_read_pointer(at + kept->shared_at);
+	one = shared ? walk_read_pointer(shared + kept->one_at) : 0;
+	return one && walk_read_pointer(one + kept->shared_at) == shared ? shared : 0;
+}
+
+/* 1: it is the last one, or there are enough. */
+static __always_inline long walk_keep(struct walk *walk, uint64_t at, uint64_t shared)
+{
+	struct walk_state *state = &walk->work->state;
+
+	state->kept[state->n_kept++ % WALK_LISTS_MAX] = at;
+	return state->n_kept == WALK_LISTS_MAX ||
+	       at == walk_read_pointer(shared + walk->program->kept.one_at);
+}
+
+/* Goes on to the next outer frame of an object, or behind its outermost one to the next object. */
+static __always_inline long walk_follow_kept(struct walk *walk)
+{
+	const struct walk_kept *kept = &walk->program->kept;
+	struct walk_state *state = &walk->work->state;
+	uint64_t frame = state->frame, outer = walk_read_pointer(frame + kept->frame_previous),
+		 owner, shared;
+
+	outer &= ~3ULL;
+	state->frame = outer ? outer : frame + kept->frame_size;
+	if (state->frame <= frame)
+		return 1;
+	if (outer)
+		return 0;
+	owner = walk_read_pointer(state->frame + kept->frame_owner);
+	shared = walk_find_shared(kept, owner);
+	return shared != walk_read_pointer(state->kept[0] + kept->shared_at) ||
+	       walk_keep(walk, owner, shared);
+}
+
+/* Begins with the object that counts. */
+static __always_inline long walk_begin_kept(struct walk *walk, uint64_t shared)
+{
+	const struct walk_kept *kept = &walk->program->kept;
+	uint64_t current = walk_read_pointer(shared + kept->current_at);
+
+	if (walk_find_shared(kept, current) != shared)
+		return 1;
+	walk->work->state.frame = walk_read_pointer(current + kept->frame_at) & ~3ULL;
+	return walk_keep(walk, current, shared) || !walk->work->state.frame;
+}
+
 /* Whether a word of the stack is the address of what the stack keeps. 1: there are enough. */
 static __always_inline long walk_look_for_kept(struct walk *walk, uint32_t i)
 {
 	const struct walk_kept *kept = &walk->program->kept;
 	struct walk_state *state = &walk->work->state;
-	uint64_t sp = walk->work->memory.part.sp, at = walk_read_pointer(sp + i * sizeof(sp)),
-		 shared, one;
+	uint64_t sp = walk->work->memory.part.sp, at, shared;
 
-	if (at % 8 || at < WALK_PAGE || at >> WALK_USER_BITS || at - sp < WALK_STACK ||
-	    at == state->kept[0] || at == state->kept[1] || at == state->kept[2] ||
-	    (walk_read_pointer(at + kept->type_at) & kept->type_mask) != kept->type)
+	if (kept->frame_size && state->n_kept)
+		return walk_follow_kept(walk);
+	at = walk_read_pointer(sp + i * sizeof(sp));
+	for (uint32_t k = 0; k < WALK_LISTS_MAX; k++)
+		if (at == state->kept[k])
+			return 0;
+	shared = at - sp < WALK_STACK ? 0 : walk_find_shared(kept, at);
+	if (!shared)
 		return 0;
-	shared = walk_read_pointer(at + kept->shared_at);
-	one = shared ? walk_read_pointer(shared + kept->one_at) : 0;
-	if (!one || walk_read_pointer(one + kept->shared_at) != shared)
-		return 0;
-	state->kept[state->n_kept++ % WALK_LISTS_MAX] = at;
-	return at == one || state->n_kept == WALK_LISTS_MAX;
+	return kept->frame_size ? walk_begin_kept(walk, shared) : walk_keep(walk, at, shared);
+}
+
+/* What a root means that is no place: what the stack keeps, or a register; 0: there is none. */
+static __always_inline uint64_t walk_root_value(const struct walk *walk,
+						const struct walk_list *list,
+						const struct walk_root *root)
+{
+	const struct walk_registers *registers = &walk->work->registers;
+
+	if (root->base == WALK_BASE_KEPT)
+		return walk->work->state.kept[list->kept % WALK_LISTS_MAX];
+	if (root->base == WALK_BASE_REGISTER)
+		return registers->instruction - root->start < (uint32_t)root->flag
+			       ? registers->of_list
+			       : 0;
+	return registers->frame;
 }
 
 /* Goes to a list, and to its first element. */
@@ -258,13 +344,12 @@ static __always_inline void walk_begin_list(struct walk *walk, const struct walk
 	state->used += sizeof(struct walk_list_head);
 	state->instruction = state->other = state->is_again = 0;
 	state->address = walk_find_root(&list->roots[0], registers->thread,
-					list->roots[0].base == WALK_BASE_KEPT
-						? state->kept[number % WALK_LISTS_MAX]
-						: registers->frame);
+					walk_root_value(walk, list, &list->roots[0]));
 	state->head = state->address;
 	if (state->address)
 		return;
-	state->address = walk_find_root(&list->roots[1], registers->thread, registers->frame);
+	state->address = walk_find_root(&list->roots[1], registers->thread,
+					walk_root_value(walk, list, &list->roots[1]));
 	if (state->address) {
 		state->instruction =
 			walk_find_root(&list->instruction, registers->thread, registers->frame);
@@ -273,7 +358,8 @@ static __always_inline void walk_begin_list(struct walk *walk, const struct walk
 	if (list->owner.base != WALK_BASE_NONE &&
 	    !walk_find_root(&list->owner, registers->thread, registers->frame))
 		return;
-	state->address = walk_find_root(&list->roots[2], registers->thread, registers->frame);
+	state->address = walk_find_root(&list->roots[2], registers->thread,
+					walk_root_value(walk, list, &list->roots[2]));
 	if (list->roots[2].base == WALK_BASE_FRAME)
 		walk_begin_frames(walk);
 }

@@ -139,7 +139,7 @@ static __always_inline bool is_followed(void)
 
 /* Registers of user space. */
 struct user_registers {
-	uint64_t sp, bp, ip, r13, cx;
+	uint64_t sp, bp, ip, r13, cx, dx;
 };
 
 static __always_inline struct user_registers user_registers(struct bpf_perf_event_data *context,
@@ -149,13 +149,13 @@ static __always_inline struct user_registers user_registers(struct bpf_perf_even
 	const volatile bpf_user_pt_regs_t *interrupted = &context->regs;
 	const struct pt_regs___kernel *entered;
 	struct user_registers ret = { interrupted->rsp, interrupted->rbp, interrupted->rip,
-				      interrupted->r13, interrupted->rcx };
+				      interrupted->r13, interrupted->rcx, interrupted->rdx };
 
 	if ((interrupted->cs & USER_MODE) == USER_MODE)
 		return ret;
 	entered = (const struct pt_regs___kernel *)bpf_task_pt_regs(task);
-	return (struct user_registers){ entered->sp, entered->bp, entered->ip, entered->r13,
-					entered->cx };
+	return (struct user_registers){ entered->sp,  entered->bp, entered->ip,
+					entered->r13, entered->cx, entered->dx };
 }
 
 static long note_end(struct task_struct *task, struct vm_area_struct *area, void *ret)
@@ -381,8 +381,8 @@ static __always_inline bool put_walk(struct bpf_perf_event_data *context, struct
 		return put_part(context, reader, 0) != -ENOSPC;
 	}
 	walk.work->registers = (struct walk_registers){
-		task->thread.fsbase, registers->bp, registers->ip,
-		registers->r13,	     registers->cx, pid,
+		task->thread.fsbase, registers->bp, registers->ip, registers->r13,
+		registers->cx,	     pid,	    registers->dx,
 	};
 	walk_run(&walk, &walk_callbacks, reader->part.sp,
 		 read_budget_room(&reader->budget, &share, cpu));

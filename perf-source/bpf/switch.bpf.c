@@ -181,6 +181,7 @@ static __always_inline void emit_walk(void *ctx, struct task_struct *task)
 		.frame = registers->bp,
 		.instruction = registers->ip,
 		.pid = pid,
+		.of_list = registers->dx,
 	};
 	emitted->part = (struct sample_part){
 		.sp = registers->sp,
@@ -475,8 +476,8 @@ static __always_inline void emit_waker_stack(void *ctx, struct switch_thread *th
 	if (now <= since)
 		return;
 	if (ns < threshold) {
-		represented = cross(&thread->woken_short_waits, ns * (thread->passed + 1),
-				    threshold);
+		represented =
+			cross(&thread->woken_short_waits, ns * (thread->passed + 1), threshold);
 		flags = WIRE_sample_flags_SAMPLED;
 	}
 	if (represented)

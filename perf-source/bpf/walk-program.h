@@ -16,7 +16,6 @@ enum {
 	WALK_PROGRAMS_MAX = 4096, /* processes at one time */
 	WALK_ROOTS_MAX = 3,
 	WALK_LOADS_MAX = 4,
-	WALK_LISTS_MAX = 4,
 	WALK_MARKS_MAX = 2,
 	WALK_WORD_LOADS_MAX = 2,
 	WALK_WORD_SIZE = 8,
@@ -55,6 +54,9 @@ enum walk_base {
 	WALK_BASE_MODULE,
 	WALK_BASE_FRAME, /* the frame pointer, where user space was interrupted */
 	WALK_BASE_KEPT,	 /* what the stack keeps (struct walk_kept), and `start` bytes further */
+	/* A register (rdx), where user space was interrupted in `flag` bytes of code from `start`
+	   on. */
+	WALK_BASE_REGISTER,
 	WALK_BASES_MAX,
 };
 
@@ -90,7 +92,14 @@ struct walk_list {
 	 */
 	uint8_t array, array_last;
 	uint8_t is_like_first; /* of others: elements have what those of the first have */
-	uint8_t reserved[7];
+	uint8_t kept;	       /* which of what the stack keeps its roots mean, from 0 on */
+	/*
+	 * Addresses fall from element to element: by the word at `next`, if one of its lowest two
+	 * bits is set, without its lowest three; else it is the address behind an instruction of 4
+	 * bytes, whose second byte is a number of words, and by so many and `steps` more.
+	 */
+	uint8_t steps; /* 0: it is no such list */
+	uint8_t reserved[5];
 };
 
 /*
@@ -102,6 +111,14 @@ struct walk_kept {
 	uint64_t type_mask, type;
 	uint16_t words; /* 0: there are none */
 	uint16_t type_at, shared_at, one_at;
+	/*
+	 * Or, if `frame_size` is not 0, only the first is found so, and what they share has the
+	 * address of the first that counts. It has that of its innermost frame on the stack, with
+	 * two bits that are no address, and a frame has that of the next outer one. Behind the
+	 * outermost is a frame of the next object, which has its address.
+	 */
+	uint16_t current_at, frame_at, frame_previous, frame_size, frame_owner;
+	uint8_t reserved[6];
 };
 
 /* A word to which each element of the first list leads; it is put behind its window. */
@@ -112,7 +129,7 @@ struct walk_word {
 	uint16_t index;	      /* and a number of 4 bytes, of which each is so much more */
 	uint16_t index_scale; /* for the last load */
 	uint8_t n_loads;      /* 0: there is no such word */
-	uint8_t reserved;
+	uint8_t less;	      /* bytes in front of where the last pointer leads */
 	/* The list ends with the element of which these bits of the word are `last`; 0: it does
 	 * not. */
 	uint64_t last_mask, last;

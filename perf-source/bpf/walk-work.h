@@ -142,6 +142,7 @@ struct walk_registers {
 	uint64_t place;	   /* of an interpreter, in a function (r13 of HotSpot) */
 	uint64_t saved_sp; /* of made code that has moved its stack pointer (rcx of HotSpot) */
 	uint64_t pid;
+	uint64_t of_list; /* where an interpreter's first element is (rdx of LuaJIT) */
 };
 
 enum { WALK_OWN_WORDS = 64 };

@@ -127,21 +127,27 @@ static struct walk_object proto(void)
 	};
 }
 
-static struct walk_program make_walk(uint16_t first_thread)
+/* The calls of a thread that the stack keeps, the nearest first. */
+static struct walk_list calls_of(uint8_t thread)
 {
-	const struct walk_list calls = {
+	return (struct walk_list){
 		.window = CALL_WINDOW,
 		.next = CALL_PREVIOUS,
 		.limit = CALLS_MAX,
 		.is_like_first = true,
+		.kept = thread,
 		.roots = { { .base = WALK_BASE_KEPT,
 			     .start = THREAD_CALL,
 			     .n_loads = 1,
 			     .self = -1 } },
 	};
+}
 
+static struct walk_program make_walk(uint16_t first_thread)
+{
 	return (struct walk_program){
-		.lists = { calls, calls, calls, calls },
+		.lists = { calls_of(0), calls_of(1), calls_of(2), calls_of(3), calls_of(4),
+			   calls_of(5), calls_of(6), calls_of(7) },
 		.kept = { .words = KEPT_WORDS,
 			  .type_at = TYPE_WORD,
 			  .type_mask = TYPE_BITS,

@@ -125,8 +125,7 @@ static int put_sample(struct stage *stage, struct single_step *self, const struc
 				    &sample.process);
 
 	if (r == 0 && self->has_interpreter)
-		r = walk_reader_read(&self->walks, stage, thread->registers.fs_base,
-				     thread->registers.rsp, &sample);
+		r = walk_reader_read(&self->walks, stage, &thread->registers, &sample);
 	if (r < 0)
 		return r;
 	if (!self->has_interpreter)

@@ -109,51 +109,78 @@ static uint64_t find_in_module(const struct walk_reader *reader, uint64_t index,
 	       read_pointer(reader, index + sizeof(index));
 }
 
-/* Whether a word of the stack is the address of what the stack keeps. */
-static bool is_kept(const struct walk_reader *reader, uint64_t at, uint64_t *ret_one)
+/* What objects share, of which one is at an address; 0: there is none. */
+static uint64_t find_shared(const struct walk_reader *reader, uint64_t at)
 {
 	const struct walk_kept *kept = &reader->runtime.walk.kept;
-	uint64_t shared;
+	uint64_t shared, one;
 
 	if (at % 8 || !at ||
 	    (read_pointer(reader, at + kept->type_at) & kept->type_mask) != kept->type)
-		return false;
+		return 0;
 	shared = read_pointer(reader, at + kept->shared_at);
-	*ret_one = shared ? read_pointer(reader, shared + kept->one_at) : 0;
-	return *ret_one && read_pointer(reader, *ret_one + kept->shared_at) == shared;
+	one = shared ? read_pointer(reader, shared + kept->one_at) : 0;
+	return one && read_pointer(reader, one + kept->shared_at) == shared ? shared : 0;
+}
+
+/* From the object that counts on, along their frames. */
+static void follow_kept(struct walk_reader *reader, uint64_t shared)
+{
+	const struct walk_kept *kept = &reader->runtime.walk.kept;
+	uint64_t at = read_pointer(reader, shared + kept->current_at), outer,
+		 frame = read_pointer(reader, at + kept->frame_at) & ~3ULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < kept->words && find_shared(reader, at) == shared; i++) {
+		if (!n || reader->kept[n - 1] != at)
+			reader->kept[n++] = at;
+		if (n == WALK_LISTS_MAX || at == read_pointer(reader, shared + kept->one_at))
+			break;
+		outer = read_pointer(reader, frame + kept->frame_previous) & ~3ULL;
+		frame = outer ? outer : frame + kept->frame_size;
+		if (!outer)
+			at = read_pointer(reader, frame + kept->frame_owner);
+	}
 }
 
 /* Finds what the stack keeps, as the program in the kernel does. */
 static void find_kept(struct walk_reader *reader, uint64_t sp)
 {
+	const struct walk_kept *kept = &reader->runtime.walk.kept;
 	size_t n = 0;
-	uint64_t one = 0;
 
 	memset(reader->kept, 0, sizeof(reader->kept));
-	for (size_t i = 0; i < reader->runtime.walk.kept.words && n < WALK_LISTS_MAX; i++) {
+	for (size_t i = 0; i < kept->words && n < WALK_LISTS_MAX; i++) {
 		uint64_t at = read_pointer(reader, sp + i * sizeof(at));
 		bool is_new = at - sp >= STACK_MAX;
+		uint64_t shared = is_new ? find_shared(reader, at) : 0;
 
 		for (size_t k = 0; k < n; k++)
 			is_new &= at != reader->kept[k];
-		if (!is_new || !is_kept(reader, at, &one))
+		if (!is_new || !shared)
 			continue;
+		if (kept->frame_size) {
+			follow_kept(reader, shared);
+			break;
+		}
 		reader->kept[n++] = at;
-		if (at == one)
+		if (at == read_pointer(reader, shared + kept->one_at))
 			break;
 	}
 }
 
 /* The address of the first element of a list; 0: there is none. */
 static uint64_t find_root(const struct walk_reader *reader, const struct walk_root *root,
-			  uint64_t thread, uint16_t number)
+			  const struct user_regs_struct *registers, uint64_t kept)
 {
-	uint64_t at = root->base == WALK_BASE_ADDRESS ? root->start : 0;
+	uint64_t at = root->base == WALK_BASE_ADDRESS ? root->start : 0,
+		 thread = registers->fs_base;
 	uint32_t key, flag = 1;
 
-	if (root->base == WALK_BASE_KEPT && reader->kept[number])
-		at = reader->kept[number] + root->start;
-
+	if (root->base == WALK_BASE_KEPT && kept)
+		at = kept + root->start;
+	if (root->base == WALK_BASE_REGISTER && registers->rip - root->start < (uint32_t)root->flag)
+		at = registers->rdx;
 	if (root->base == WALK_BASE_THREAD)
 		at = thread + root->start;
 	if (root->base == WALK_BASE_MODULE)
@@ -307,6 +334,7 @@ static void put_word(const struct walk_reader *reader, const struct walk_word *w
 			at += (uint64_t)index * word->index_scale;
 		at = read_pointer(reader, at);
 	}
+	at -= at ? word->less : 0;
 	memcpy(window + size, &at, sizeof(at));
 }
 
@@ -349,6 +377,18 @@ static uint64_t next_in_arrays(struct walk_reader *reader, const struct walk_lis
 	return reader->head;
 }
 
+/* The same in a list whose addresses fall. */
+static uint64_t next_below(const struct walk_reader *reader, const struct walk_list *list,
+			   uint64_t at, const char *window)
+{
+	uint64_t word, down;
+
+	memcpy(&word, window + list->next, sizeof(word));
+	down = word & 3 ? word & ~7ULL
+			: ((read_pointer(reader, word - 4) >> 8 & 0xff) + list->steps) * 8;
+	return at - down < at ? at - down : 0;
+}
+
 /* The address of the element behind one; 0: it is the last. */
 static uint64_t next_of(struct walk_reader *reader, const struct walk_list *list, uint64_t at,
 			const char *window)
@@ -365,6 +405,8 @@ static uint64_t next_of(struct walk_reader *reader, const struct walk_list *list
 		return next_in_arrays(reader, list, at, window);
 	if (list->stride)
 		return at + list->stride;
+	if (list->steps)
+		return next_below(reader, list, at, window);
 	memcpy(&at, window + list->next, sizeof(at));
 	return at;
 }
@@ -397,7 +439,7 @@ static int put_objects(struct walk_reader *reader, struct stage *stage, uint16_t
 }
 
 static int read_list(struct walk_reader *reader, struct stage *stage, uint16_t number,
-		     uint64_t thread, const struct wire_sample *sample)
+		     const struct user_regs_struct *registers, const struct wire_sample *sample)
 {
 	const struct walk_list *list = &reader->runtime.walk.lists[number];
 	const struct walk_word *word = &reader->runtime.walk.word;
@@ -410,7 +452,7 @@ static int read_list(struct walk_reader *reader, struct stage *stage, uint16_t n
 	int r = 0;
 
 	for (size_t i = 0; i < WALK_ROOTS_MAX && !at; i++)
-		at = find_root(reader, &list->roots[i], thread, number);
+		at = find_root(reader, &list->roots[i], registers, reader->kept[list->kept]);
 	reader->head = at;
 	*head = (struct walk_list_head){ number, size, 0, at ? 0 : WIRE_walk_end_NO_ROOT };
 	reader->size += sizeof(*head);
@@ -421,7 +463,7 @@ static int read_list(struct walk_reader *reader, struct stage *stage, uint16_t n
 		if (head->n == list->limit ||
 		    reader->size + sizeof(*element) + size > WIRE_WALK_MAX) {
 			head->end = WIRE_walk_end_LIMIT;
-		} else if (!read_memory(reader, at, window, list->window)) {
+		} else if (!read_memory(reader, at - list->before, window, list->window)) {
 			head->end = WIRE_walk_end_ABSENT;
 		} else {
 			*element = (struct walk_element){ .address = at };
@@ -438,16 +480,16 @@ static int read_list(struct walk_reader *reader, struct stage *stage, uint16_t n
 	return r;
 }
 
-int walk_reader_read(struct walk_reader *reader, struct stage *stage, uint64_t thread_pointer,
-		     uint64_t sp, struct wire_sample *sample)
+int walk_reader_read(struct walk_reader *reader, struct stage *stage,
+		     const struct user_regs_struct *registers, struct wire_sample *sample)
 {
 	int r = wire_writer_flush(&stage->writer); /* it may still borrow the last walk */
 
 	reader->size = 0;
-	find_kept(reader, sp);
+	find_kept(reader, registers->rsp);
 	for (uint16_t i = 0; i < WALK_LISTS_MAX && r == 0; i++)
 		if (reader->runtime.walk.lists[i].window)
-			r = read_list(reader, stage, i, thread_pointer, sample);
+			r = read_list(reader, stage, i, registers, sample);
 	sample->walk = (struct wire_blob){ reader->bytes, reader->size };
 	return r;
 }

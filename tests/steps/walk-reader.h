@@ -6,6 +6,7 @@
 #pragma once
 
 #include <sys/types.h>
+#include <sys/user.h>
 
 #include "common/base/pair-map.h"
 #include "common/source/processes.h"
@@ -29,5 +30,5 @@ int walk_reader_begin(struct walk_reader *reader, struct processes *processes, p
 		      uint64_t time);
 
 /* Reads what a thread executes: emits new objects, and sets sample->walk. 0 or -errno. */
-int walk_reader_read(struct walk_reader *reader, struct stage *stage, uint64_t thread_pointer,
-		     uint64_t sp, struct wire_sample *sample);
+int walk_reader_read(struct walk_reader *reader, struct stage *stage,
+		     const struct user_regs_struct *registers, struct wire_sample *sample);
