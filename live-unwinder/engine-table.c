@@ -427,6 +427,8 @@ static bool step_by_call(struct table_walk *walk)
 
 	if (!made_calls_find(&unwinding->calls, &frame, &caller))
 		return end(walk, WIRE_stack_end_NO_UNWIND_INFO);
+	if (!unwinding->told.sp)
+		unwinding->told = frame;
 	note_unconfirmable(walk);
 	stack_reads_add(walk->reads, caller.sp - sizeof(caller.pc));
 	walk->pc = caller.pc;
@@ -684,6 +686,10 @@ static bool visit(struct table_walk *walk)
 	}
 	if (!add_frame(walk, rule))
 		return false;
+	if (rule && made_calls_have(&walk->unwinding->calls, code)) {
+		overrule(walk);
+		return step_by_call(walk);
+	}
 	if (rule)
 		return step(walk, rule);
 	return walk->mapping && frame_record_may_be_made(walk->entry) ? step_out_of_jit_code(walk)
@@ -748,6 +754,7 @@ enum engine_table_outcome engine_table_unwind(struct engine_table *engine,
 
 	unwinding->n_frames = unwinding->n_verifiable = unwinding->n_made = 0;
 	unwinding->contradicts_cfi = unwinding->is_unproved = false;
+	unwinding->told = (struct made_caller){ 0 };
 	unwinding->builtins = &engine->builtins;
 	while (visit(&walk))
 		;

@@ -12,6 +12,7 @@
 #include "common/stream/process-table.h"
 #include "common/wire/wire.h"
 #include "live-unwinder/script/made-calls.h"
+#include "live-unwinder/script/stack-word.h"
 
 enum {
 	STACK_REACH = 1 << 20, /* bytes: an address this close above sp is in the stack */
@@ -37,6 +38,7 @@ struct unwinding {
 	const struct image *failed_image;   /* that the end reason is about, or NULL */
 	uint32_t made[UNWINDING_MADE_MAX];  /* frames of such code that an interpreter has called */
 	uint32_t n_made;
+	struct made_caller told; /* the first frame that was left as `calls` tell; 0: none was */
 	/*
 	 * Number of frames up to and including the first that was left by a step unknown to
 	 * elfutils: a frame pointer, or a rule that the file lacks. 0: there is none.
@@ -57,18 +59,6 @@ static inline void unwinding_note_stack_pointer(struct unwinding *unwinding, uin
 static inline uint64_t unwinding_register(const struct unwinding *unwinding, uint8_t number)
 {
 	return arch_sampled(unwinding->arch, unwinding->sample->registers.data, number);
-}
-
-/* Reads a word of a stack captured from `start` on; false: it was not captured. */
-static inline bool stack_read_word(const struct wire_blob *stack, uint64_t start, uint64_t address,
-				   uint64_t *ret)
-{
-	uint64_t offset = address - start;
-
-	if (stack->size < sizeof(*ret) || offset > stack->size - sizeof(*ret))
-		return false;
-	memcpy(ret, (const char *)stack->data + offset, sizeof(*ret));
-	return true;
 }
 
 /* The end reason of a stack whose last frame is in `image`; 0: an ELF file, so look further. */

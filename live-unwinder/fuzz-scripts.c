@@ -8,6 +8,7 @@
  */
 #include "common/stream/script-place.h"
 #include "live-unwinder/script-merge.h"
+#include "live-unwinder/script/luajit-calls.h"
 #include "live-unwinder/script/script-reader.h"
 #include "live-unwinder/v8/v8-builtins.h"
 #include "tests/fuzz/fuzz.h"
@@ -26,6 +27,7 @@ enum {
 	IMAGE_SIZE = 20,
 	COMPILED = 23, /* a frame that may be one of compiled code, */
 	MADE = 12,     /* and one that is, by how it was left */
+	RBX = 3,
 };
 
 static const struct script_loop loop = { LOOP, LOOP + LOOP_SIZE, -1, -1 };
@@ -122,6 +124,15 @@ static void take_hotspot(struct fuzz_input *input, struct hotspot_fields *fields
 	fields->excluded &= 1;
 }
 
+static void take_luajit(struct fuzz_input *input, struct luajit_fields *fields)
+{
+	int64_t *numbers = (int64_t *)fields;
+
+	take_numbers(input, numbers, sizeof(*fields) / sizeof(int64_t));
+	for (size_t i = 0; i < sizeof(*fields) / sizeof(int64_t); i++)
+		numbers[i] &= INT16_MAX;
+}
+
 static void take_fields(struct fuzz_input *input, struct runtime_fields *fields)
 {
 	uint8_t language;
@@ -136,6 +147,8 @@ static void take_fields(struct fuzz_input *input, struct runtime_fields *fields)
 		take_ruby(input, &fields->ruby);
 	else if (fields->language == SCRIPT_LUA)
 		take_lua(input, &fields->lua);
+	else if (fields->language == SCRIPT_LUAJIT)
+		take_luajit(input, &fields->luajit);
 	else if (fields->language == SCRIPT_BEAM)
 		take_beam(input, &fields->beam);
 	else if (fields->language == SCRIPT_PERL)
@@ -161,7 +174,7 @@ static void add_object(const struct runtime_fields *fields, const struct wire_me
 static bool has_bytes(enum script_language language)
 {
 	return language == SCRIPT_V8 || language == SCRIPT_HOTSPOT || language == SCRIPT_PERL ||
-	       language == SCRIPT_LUA;
+	       language == SCRIPT_LUA || language == SCRIPT_LUAJIT;
 }
 
 static void add_objects(struct fuzz_input *input, const struct runtime_fields *fields,
@@ -318,15 +331,35 @@ static void check_merges(const struct script_stack *stack, const struct wire_sam
 	check_merge(&copy, sample, WIRE_stack_end_TRUNCATED);
 }
 
+/*
+ * What is executed is one of the last three instructions without links, as are the frame pointer
+ * and rbx. Frames in C lead up the stack, if there are some.
+ */
+static void execute_luajit(const struct runtime_fields *fields, const struct wire_sample *sample,
+			   uint64_t *registers, struct script_thread *thread)
+{
+	const int64_t *numbers = fields->luajit.torn + LUAJIT_TORN_MAX - 3;
+	struct luajit_calls calls;
+	struct made_caller frame, caller;
+
+	thread->sp = 8;
+	thread->told = (struct made_caller){ numbers[0], numbers[0] % 16 ? 8 : 16, numbers[1] };
+	registers[arch_x86_64.sample_index[arch_x86_64.pc]] = numbers[0];
+	registers[arch_x86_64.sample_index[RBX]] = numbers[2];
+	calls = luajit_calls_of(&fields->luajit, &fields->loop, sample, thread->sp);
+	for (frame = thread->told; luajit_calls_find(&calls, &frame, &caller); frame = caller)
+		fuzz_check(caller.pc && caller.sp > frame.sp);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	static struct script_stack stack;
 	struct fuzz_input input = { bytes, size };
-	static const uint64_t registers[ARCH_REGISTERS_MAX];
+	static uint64_t registers[ARCH_REGISTERS_MAX];
 	struct wire_sample sample = { .process = PROCESS };
 	struct unwinding unwinding;
 	struct script_thread thread;
-	struct runtime_fields fields;
+	struct runtime_fields fields = { .loop = loop };
 	struct code_table codes;
 	enum script_outcome outcome;
 	size_t n = 0;
@@ -342,10 +375,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	stack.image = IMAGE;
 	unwinding = make_unwinding(fields.language, &sample, WIRE_stack_end_COMPLETE);
 	thread = (struct script_thread){
+		.arch = &arch_x86_64,
 		.sample = &sample,
 		.last = { unwinding.frames[FRAMES - 1].address,
 			  unwinding.stack_pointers[FRAMES - 1], unwinding.last_fp },
 	};
+	if (fields.language == SCRIPT_LUAJIT)
+		execute_luajit(&fields, &sample, registers, &thread);
 	outcome = script_readers[fields.language].read(&fields, &codes, &thread, &stack);
 	fuzz_check(outcome < SCRIPT_UNPLACED || outcome == SCRIPT_CUT);
 	fuzz_check(outcome <= SCRIPT_PARTLY || !stack.n_segments);

@@ -53,9 +53,12 @@ void scripts_forget(struct scripts *scripts, uint64_t process)
 }
 
 struct made_calls scripts_find_calls(const struct scripts *scripts,
-				     const struct wire_sample *sample)
+				     const struct unwinding *unwinding)
 {
-	return made_calls_of(runtime_table_find(&scripts->runtimes, sample->process), sample);
+	const struct wire_sample *sample = unwinding->sample;
+
+	return made_calls_of(runtime_table_find(&scripts->runtimes, sample->process), sample,
+			     unwinding_register(unwinding, unwinding->arch->sp));
 }
 
 static struct script_thread thread_of(const struct unwinding *unwinding)
@@ -63,10 +66,12 @@ static struct script_thread thread_of(const struct unwinding *unwinding)
 	size_t last = unwinding->n_frames - 1;
 
 	return (struct script_thread){
+		.arch = unwinding->arch,
 		.sample = unwinding->sample,
 		.sp = unwinding_register(unwinding, unwinding->arch->sp),
 		.last = { unwinding->frames[last].address, unwinding->stack_pointers[last],
 			  unwinding->last_fp },
+		.told = unwinding->told,
 	};
 }
 

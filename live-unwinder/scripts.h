@@ -23,7 +23,7 @@ int scripts_take_memory(struct scripts *scripts, const struct wire_memory *recor
 
 /* How a sample's process has said that its code is left. */
 struct made_calls scripts_find_calls(const struct scripts *scripts,
-				     const struct wire_sample *sample);
+				     const struct unwinding *unwinding);
 
 /* A process has ended. */
 void scripts_forget(struct scripts *scripts, uint64_t process);

@@ -10,7 +10,7 @@
 #define FIELD_MAX WIRE_MEMORY_MAX
 
 /* What all had before builds without the GIL. */
-enum { OBJECT_HEAD = 16, TEXT_KIND = 2, TEXT_KIND_MAX = 24, WORD = 8 };
+enum { OBJECT_HEAD = 16, TEXT_KIND = 2, TEXT_KIND_MAX = 24, WORD = 8, CFRAME_MIN = 48 };
 
 struct field_name {
 	const char *name;
@@ -222,6 +222,36 @@ static const struct field_name hotspot_names[] = {
 };
 
 /* Of all languages. */
+static const struct field_name luajit_names[] = {
+	{ "frame.function", offsetof(struct runtime_fields, luajit.frame_function), false },
+	{ "frame.proto", offsetof(struct runtime_fields, luajit.frame_proto), false },
+	{ "frame.continuation", offsetof(struct runtime_fields, luajit.frame_continuation), false },
+	{ "frame.continuation.pc", offsetof(struct runtime_fields, luajit.frame_continuation_pc),
+	  false },
+	{ "frame.link", offsetof(struct runtime_fields, luajit.frame_link), false },
+	{ "thread.stack", offsetof(struct runtime_fields, luajit.thread_stack), false },
+	{ "thread.cframe", offsetof(struct runtime_fields, luajit.thread_cframe), false },
+	{ "global.jit_base", offsetof(struct runtime_fields, luajit.global_jit_base), false },
+	{ "cframe.size", offsetof(struct runtime_fields, luajit.cframe_size), false },
+	{ "proto.size", offsetof(struct runtime_fields, luajit.proto_size), false },
+	{ "proto.count", offsetof(struct runtime_fields, luajit.proto_count), false },
+	{ "proto.line", offsetof(struct runtime_fields, luajit.proto_line), false },
+	{ "proto.lines", offsetof(struct runtime_fields, luajit.proto_lines), false },
+	{ "proto.total", offsetof(struct runtime_fields, luajit.proto_total), false },
+	{ "proto.constants", offsetof(struct runtime_fields, luajit.proto_constants), false },
+	{ "text", offsetof(struct runtime_fields, luajit.text), false },
+	{ "text.length", offsetof(struct runtime_fields, luajit.text_length), false },
+	{ "torn0", offsetof(struct runtime_fields, luajit.torn[0]), true },
+	{ "torn1", offsetof(struct runtime_fields, luajit.torn[1]), true },
+	{ "torn2", offsetof(struct runtime_fields, luajit.torn[2]), true },
+	{ "torn3", offsetof(struct runtime_fields, luajit.torn[3]), true },
+	{ "torn4", offsetof(struct runtime_fields, luajit.torn[4]), true },
+	{ "torn5", offsetof(struct runtime_fields, luajit.torn[5]), true },
+	{ "torn6", offsetof(struct runtime_fields, luajit.torn[6]), true },
+	{ "torn7", offsetof(struct runtime_fields, luajit.torn[7]), true },
+	{ NULL, 0, false },
+};
+
 static const struct field_name loop_names[] = {
 	{ "loop.from", offsetof(struct runtime_fields, loop.from), true },
 	{ "loop.to", offsetof(struct runtime_fields, loop.to), true },
@@ -286,6 +316,20 @@ static bool complete_v8(struct runtime_fields *fields)
 	       (v8->code_start >= 0) != (v8->code_within >= 0) && v8->code_length >= 0 &&
 	       v8->code_kind >= 0 && v8->code_data >= 0 && v8->code_type >= 0 &&
 	       v8->code_baseline >= 0 && v8->data_count >= 0 && v8->items >= 0;
+}
+
+static bool complete_luajit(struct runtime_fields *fields)
+{
+	const struct luajit_fields *luajit = &fields->luajit;
+
+	return luajit->frame_function >= 0 && luajit->frame_proto >= 0 &&
+	       luajit->frame_continuation >= 0 && luajit->frame_continuation_pc >= 0 &&
+	       luajit->frame_link >= 0 && luajit->thread_stack >= 0 && luajit->thread_cframe >= 0 &&
+	       luajit->global_jit_base >= 0 && luajit->cframe_size >= CFRAME_MIN &&
+	       luajit->proto_size >= 0 && luajit->proto_count >= 0 && luajit->proto_line >= 0 &&
+	       luajit->proto_lines >= 0 && luajit->proto_total >= 0 &&
+	       luajit->proto_constants >= 0 && luajit->text >= 0 && luajit->text_length >= 0 &&
+	       has_loop(&fields->loop);
 }
 
 static bool complete_ruby(struct runtime_fields *fields)
@@ -363,6 +407,7 @@ static const struct language languages[SCRIPT_LANGUAGES_MAX] = {
 	[SCRIPT_HOTSPOT] = { hotspot_names, complete_hotspot },
 	[SCRIPT_PERL] = { perl_names, complete_perl },
 	[SCRIPT_LUA] = { lua_names, complete_lua },
+	[SCRIPT_LUAJIT] = { luajit_names, complete_luajit },
 	[SCRIPT_BEAM] = { beam_names, complete_beam },
 };
 

@@ -81,6 +81,24 @@ struct lua_fields {
 	int64_t text_short, text_long;
 };
 
+enum { LUAJIT_TORN_MAX = 8 };
+
+/* Likewise in LuaJIT's. */
+struct luajit_fields {
+	/* In a window of a frame: its function, and the code of that; what a continuation is, and
+	 * where it goes on; and the link to its caller. */
+	int64_t frame_function, frame_proto, frame_continuation, frame_continuation_pc, frame_link;
+	int64_t thread_stack, thread_cframe; /* in that of a thread: its stack, and its C frame; */
+	int64_t global_jit_base; /* and of what all share: where a running trace began */
+	int64_t cframe_size;	 /* of the interpreter's frames in C */
+	int64_t proto_size; /* of what is recorded of a function itself: its code is behind it; */
+	int64_t proto_count, proto_line, proto_lines; /* so many instructions, and lines, */
+	int64_t proto_total, proto_constants; /* and bytes in all, in which its constants are */
+	int64_t text; /* behind the head of a string, which has its length at: */
+	int64_t text_length;
+	int64_t torn[LUAJIT_TORN_MAX]; /* instructions where a frame has no link yet */
+};
+
 /* Likewise in BEAM's. What is recorded of a function are its numbers of names, and those. */
 struct beam_fields {
 	int64_t process_top;   /* where a process has the top of its stack */
@@ -179,6 +197,7 @@ struct runtime_fields {
 		struct hotspot_fields hotspot;
 		struct perl_fields perl;
 		struct lua_fields lua;
+		struct luajit_fields luajit;
 		struct beam_fields beam;
 	};
 };

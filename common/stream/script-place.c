@@ -4,9 +4,11 @@
 #include "common/stream/script-place.h"
 
 static const char *const paths[SCRIPT_LANGUAGES_MAX] = {
-	[SCRIPT_CPYTHON] = "[cpython]", [SCRIPT_PHP] = "[php]",		[SCRIPT_V8] = "[v8]",
-	[SCRIPT_RUBY] = "[ruby]",	[SCRIPT_HOTSPOT] = "[hotspot]", [SCRIPT_PERL] = "[perl]",
+	[SCRIPT_CPYTHON] = "[cpython]", [SCRIPT_PHP] = "[php]",
+	[SCRIPT_V8] = "[v8]",		[SCRIPT_RUBY] = "[ruby]",
+	[SCRIPT_HOTSPOT] = "[hotspot]", [SCRIPT_PERL] = "[perl]",
 	[SCRIPT_LUA] = "[lua]",		[SCRIPT_BEAM] = "[beam]",
+	[SCRIPT_LUAJIT] = "[luajit]",
 };
 
 const char *script_path(enum script_language language)
@@ -17,7 +19,7 @@ const char *script_path(enum script_language language)
 static const char *const frame_types[SCRIPT_LANGUAGES_MAX] = {
 	[SCRIPT_CPYTHON] = "cpython", [SCRIPT_PHP] = "php",	[SCRIPT_V8] = "v8js",
 	[SCRIPT_RUBY] = "ruby",	      [SCRIPT_HOTSPOT] = "jvm", [SCRIPT_PERL] = "perl",
-	[SCRIPT_LUA] = "lua",	      [SCRIPT_BEAM] = "beam",
+	[SCRIPT_LUA] = "lua",	      [SCRIPT_BEAM] = "beam",	[SCRIPT_LUAJIT] = "lua",
 };
 
 const char *script_frame_type(enum script_language language)

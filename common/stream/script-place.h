@@ -21,6 +21,7 @@ enum script_language {
 	SCRIPT_PERL,
 	SCRIPT_LUA,
 	SCRIPT_BEAM,
+	SCRIPT_LUAJIT,
 	SCRIPT_LANGUAGES_MAX,
 };
 

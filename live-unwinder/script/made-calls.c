@@ -5,7 +5,7 @@
 #include "live-unwinder/script/made-calls.h"
 
 struct made_calls made_calls_of(const struct runtime_fields *fields,
-				const struct wire_sample *sample)
+				const struct wire_sample *sample, uint64_t sp)
 {
 	struct walk_list_view frames;
 
@@ -20,11 +20,16 @@ struct made_calls made_calls_of(const struct runtime_fields *fields,
 		};
 	if (fields && fields->language == SCRIPT_BEAM) /* it is on another stack (beam-walk.h) */
 		return (struct made_calls){ .are_told = true };
+	if (fields && fields->language == SCRIPT_LUAJIT)
+		return (struct made_calls){
+			.are_told = true,
+			.luajit = luajit_calls_of(&fields->luajit, &fields->loop, sample, sp),
+		};
 	if (!fields || fields->language != SCRIPT_HOTSPOT)
 		return (struct made_calls){ 0 };
 	if (hotspot_walk_open(&fields->hotspot, sample, &frames) != SCRIPT_WHOLE)
 		return (struct made_calls){ .are_told = true };
-	return (struct made_calls){ true, frames };
+	return (struct made_calls){ .are_told = true, .frames = frames };
 }
 
 /*
@@ -38,9 +43,11 @@ static bool is_noted(const struct hotspot_frame *noted, const struct made_caller
 					   noted->call.fp == frame->fp));
 }
 
-bool made_calls_find(const struct made_calls *calls, const struct made_caller *frame,
+bool made_calls_find(struct made_calls *calls, const struct made_caller *frame,
 		     struct made_caller *ret)
 {
+	if (calls->luajit.cframe_size)
+		return luajit_calls_find(&calls->luajit, frame, ret);
 	for (size_t i = 0; i < calls->frames.n; i++) {
 		struct hotspot_frame found;
 

@@ -11,6 +11,7 @@
 
 #include "common/stream/runtime-table.h"
 #include "common/wire/wire.h"
+#include "live-unwinder/script/luajit-calls.h"
 #include "live-unwinder/script/walk-view.h"
 
 struct made_calls {
@@ -19,17 +20,23 @@ struct made_calls {
 	uint64_t interpreter; /* an address in what calls such code; 0: nothing does */
 	uint32_t words;	      /* of the stack, that its frames have at most; or */
 	bool is_in_loop;      /* it is executed in the frame of the function with that address */
+	struct luajit_calls luajit;
 };
 
-/* A frame: what it executes, its stack pointer, and the frame pointer; 0: not known. */
-struct made_caller {
-	uint64_t pc, sp, fp;
-};
-
-/* The frames of a sample, of a process with these fields (NULL: it has none). They refer to it. */
+/*
+ * The frames of a sample, whose stack begins at `sp`, of a process with these fields (NULL: it has
+ * none). They refer to it.
+ */
 struct made_calls made_calls_of(const struct runtime_fields *fields,
-				const struct wire_sample *sample);
+				const struct wire_sample *sample, uint64_t sp);
 
-/* What has called a frame, of which this is known. False: it is not known. */
-bool made_calls_find(const struct made_calls *calls, const struct made_caller *frame,
+/* Whether only this tells how code of a file is left, too. */
+static inline bool made_calls_have(const struct made_calls *calls, uint64_t code)
+{
+	return luajit_calls_have(&calls->luajit, code);
+}
+
+/* What has called a frame, of which this is known. False: it is not known. Called in their order.
+ */
+bool made_calls_find(struct made_calls *calls, const struct made_caller *frame,
 		     struct made_caller *ret);

@@ -6,6 +6,7 @@
 #include "live-unwinder/script/cpython-walk.h"
 #include "live-unwinder/script/hotspot-walk.h"
 #include "live-unwinder/script/lua-walk.h"
+#include "live-unwinder/script/luajit-walk.h"
 #include "live-unwinder/script/perl-walk.h"
 #include "live-unwinder/script/php-walk.h"
 #include "live-unwinder/script/ruby-walk.h"
@@ -75,6 +76,19 @@ static enum script_outcome read_lua(const struct runtime_fields *fields,
 	return lua_walk_read(&fields->lua, codes, thread->sample, ret);
 }
 
+static uint64_t trait_of_luajit(const struct runtime_fields *fields,
+				const struct wire_memory *record)
+{
+	return luajit_code_size(&fields->luajit, record);
+}
+
+static enum script_outcome read_luajit(const struct runtime_fields *fields,
+				       const struct code_table *codes,
+				       const struct script_thread *thread, struct script_stack *ret)
+{
+	return luajit_walk_read(fields, codes, thread, ret);
+}
+
 /* All records of BEAM are of functions. */
 static uint64_t trait_of_beam(const struct runtime_fields *fields, const struct wire_memory *record)
 {
@@ -120,6 +134,7 @@ const struct script_reader script_readers[SCRIPT_LANGUAGES_MAX] = {
 	[SCRIPT_V8] = { trait_of_v8, V8_CODE, read_v8 },
 	[SCRIPT_RUBY] = { trait_of_ruby, 0, read_ruby },
 	[SCRIPT_LUA] = { trait_of_lua, 0, read_lua },
+	[SCRIPT_LUAJIT] = { trait_of_luajit, 0, read_luajit },
 	[SCRIPT_BEAM] = { trait_of_beam, 0, read_beam },
 	[SCRIPT_PERL] = { trait_of_perl, 0, read_perl },
 	[SCRIPT_HOTSPOT] = { trait_of_hotspot, HOTSPOT_OBJECT_CODE, read_hotspot },

@@ -6,10 +6,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/arch/arch.h"
 #include "common/stream/script-place.h"
 #include "common/wire/wire.h"
 
 enum { SCRIPT_FRAMES_MAX = 1024 };
+
+/* A frame: what it executes, its stack pointer, and the frame pointer; 0: not known. */
+struct made_caller {
+	uint64_t pc, sp, fp;
+};
 
 /* How a segment belongs to the C frame of its activation. */
 enum script_anchoring {
@@ -74,11 +80,13 @@ struct script_stack {
 
 /* A thread whose walk is read: its sample, the stack pointer, and the last frame of its stack. */
 struct script_thread {
+	const struct arch *arch;
 	const struct wire_sample *sample;
 	uint64_t sp;
 	struct {
 		uint64_t pc, sp, fp; /* `fp` 0: it is not known */
 	} last;
+	struct made_caller told; /* the first frame that was left as the walk tells; 0: none was */
 };
 
 enum script_outcome {

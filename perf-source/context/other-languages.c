@@ -8,7 +8,6 @@ static const struct {
 	const char *name, *symbol;
 } languages[OTHER_LANGUAGES_MAX] = {
 	{ { "libcoreclr.", "libcoreclr." }, ".NET", "coreclr_initialize" },
-	{ { "luajit", "libluajit" }, "LuaJIT", "luaJIT_setmode" },
 };
 
 int other_language_in(const char *path)

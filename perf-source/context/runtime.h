@@ -9,7 +9,7 @@
 enum {
 	RUNTIME_VERSION_SIZE = 16,
 	RUNTIME_LAYOUT_SIZE = 2048,
-	OTHER_LANGUAGES_MAX = 2,
+	OTHER_LANGUAGES_MAX = 1,
 	RUNTIME_LANGUAGES_MAX = SCRIPT_LANGUAGES_MAX + OTHER_LANGUAGES_MAX,
 };
 
@@ -54,6 +54,7 @@ enum runtime_state cpython_find(const struct loaded_image *image, struct runtime
 enum runtime_state php_find(const struct loaded_image *image, struct runtime *ret);
 enum runtime_state ruby_find(const struct loaded_image *image, struct runtime *ret);
 enum runtime_state lua_find(const struct loaded_image *image, struct runtime *ret);
+enum runtime_state luajit_find(const struct loaded_image *image, struct runtime *ret);
 enum runtime_state perl_find(const struct loaded_image *image, struct runtime *ret);
 enum runtime_state hotspot_find(const struct loaded_image *image, struct runtime *ret);
 enum runtime_state beam_find(const struct loaded_image *image, struct runtime *ret);

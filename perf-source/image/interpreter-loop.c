@@ -245,6 +245,42 @@ bool interpreter_loop_find_large(const struct loaded_image *image, struct interp
 	return true;
 }
 
+static uint32_t count_instruction(const uint8_t *code, size_t size, const uint8_t *instruction,
+				  size_t instruction_size)
+{
+	const uint8_t *at = code, *end = code + size;
+	uint32_t n = 0;
+
+	while ((at = memmem(at, end - at, instruction, instruction_size))) {
+		at += instruction_size;
+		n++;
+	}
+	return n;
+}
+
+bool interpreter_loop_find_repeating(const struct loaded_image *image, const uint8_t *instruction,
+				     size_t size, struct interpreter_loop *ret)
+{
+	_cleanup_(cfi_deinit) struct cfi cfi = { 0 };
+	uint32_t n, most = THREADED_JUMPS_MIN - 1;
+
+	*ret = (struct interpreter_loop){ 0 };
+	if (!read_cfi(image, &cfi))
+		return false;
+	for (size_t i = 0; i < cfi.n; i++) {
+		uint64_t from = cfi.list[i].start, to = cfi.list[i].end;
+		_cleanup_free_ uint8_t *code = read_large(image, from, to - from);
+
+		n = code ? count_instruction(code, to - from, instruction, size) : 0;
+		if (n <= most)
+			continue;
+		most = n;
+		ret->parts[0].from = from;
+		ret->parts[0].to = to;
+	}
+	return ret->parts[0].to;
+}
+
 void interpreter_loop_describe(const struct interpreter_loop *loop, uint64_t bias, char *text,
 			       size_t size)
 {

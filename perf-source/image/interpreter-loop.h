@@ -36,6 +36,13 @@ bool interpreter_loop_find_threaded(const struct loaded_image *image, struct int
  */
 bool interpreter_loop_find_large(const struct loaded_image *image, struct interpreter_loop *ret);
 
+/*
+ * The same, if it is made by hand: the function that has an instruction most often. False: none has
+ * it many times.
+ */
+bool interpreter_loop_find_repeating(const struct loaded_image *image, const uint8_t *instruction,
+				     size_t size, struct interpreter_loop *ret);
+
 /* Appends where the loop is, as loaded, to the text of a runtime's layout, of up to `size` bytes.
  */
 void interpreter_loop_describe(const struct interpreter_loop *loop, uint64_t bias, char *text,

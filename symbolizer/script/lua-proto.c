@@ -70,8 +70,7 @@ static int make_lines(const struct wire_blob *differences, const struct wire_blo
 	return 0;
 }
 
-/* "@file", "=what is shown", or the text of a chunk itself. */
-static void make_name(const char *source, uint32_t line, struct script_code_text *ret)
+void lua_proto_name(const char *source, uint32_t line, struct script_code_text *ret)
 {
 	const char *shown = *source == '@' || *source == '=' ? source + 1 : "string";
 
@@ -103,7 +102,7 @@ int lua_proto_decode(const struct lua_fields *fields, const struct wire_memory *
 	ret_lines->first_line = memory_number((const char *)record->bytes.data + fields->proto_line,
 					      sizeof(uint32_t));
 	decode_source(fields, &source, text);
-	make_name(text, ret_lines->first_line, ret);
+	lua_proto_name(text, ret_lines->first_line, ret);
 	return make_lines(&differences, &marks, ret_lines);
 }
 

@@ -12,5 +12,11 @@
 int lua_proto_decode(const struct lua_fields *fields, const struct wire_memory *record,
 		     struct script_code_text *ret, struct script_lines *ret_lines);
 
+/*
+ * Names a function that begins in a line (0: a main chunk) of a source, as Lua keeps that: "@FILE",
+ * "=what is shown", or the text itself. Empty: it is not known.
+ */
+void lua_proto_name(const char *source, uint32_t line, struct script_code_text *ret);
+
 /* The line of an instruction, from 1 on; 0: the function has not begun. */
 uint32_t lua_lines_find(const struct script_lines *lines, uint64_t place);

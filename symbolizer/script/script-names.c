@@ -10,6 +10,7 @@
 #include "symbolizer/script/cpython-code.h"
 #include "symbolizer/script/hotspot-method.h"
 #include "symbolizer/script/lua-proto.h"
+#include "symbolizer/script/luajit-proto.h"
 #include "symbolizer/script/perl-sub.h"
 #include "symbolizer/script/php-function.h"
 #include "symbolizer/script/ruby-code.h"
@@ -199,6 +200,21 @@ static struct script_code *make_lua(const struct runtime_fields *fields,
 	return made;
 }
 
+static struct script_code *make_luajit(const struct runtime_fields *fields,
+				       const struct wire_memory *record, bool *ret_is_damaged)
+{
+	struct script_code *made = NULL;
+	struct script_code_text text;
+	struct script_lines lines;
+	int r = luajit_proto_decode(&fields->luajit, record, &text, &lines);
+
+	*ret_is_damaged = r > 0;
+	if (r == 0)
+		made = make_code(&text, &lines);
+	free((void *)lines.bytes);
+	return made;
+}
+
 /* The places of BEAM are lines. */
 static struct script_code *make_beam(const struct runtime_fields *fields,
 				     const struct wire_memory *record, bool *ret_is_damaged)
@@ -226,9 +242,11 @@ static struct script_code *make_perl(const struct runtime_fields *fields,
 static struct script_code *(*const makers[SCRIPT_LANGUAGES_MAX])(
 	const struct runtime_fields *fields, const struct wire_memory *record,
 	bool *ret_is_damaged) = {
-	[SCRIPT_CPYTHON] = make_cpython, [SCRIPT_PHP] = make_php,	  [SCRIPT_V8] = make_v8,
-	[SCRIPT_RUBY] = make_ruby,	 [SCRIPT_HOTSPOT] = make_hotspot, [SCRIPT_PERL] = make_perl,
+	[SCRIPT_CPYTHON] = make_cpython, [SCRIPT_PHP] = make_php,
+	[SCRIPT_V8] = make_v8,		 [SCRIPT_RUBY] = make_ruby,
+	[SCRIPT_HOTSPOT] = make_hotspot, [SCRIPT_PERL] = make_perl,
 	[SCRIPT_LUA] = make_lua,	 [SCRIPT_BEAM] = make_beam,
+	[SCRIPT_LUAJIT] = make_luajit,
 };
 
 /* Takes over the code. */
@@ -315,6 +333,7 @@ static uint32_t (*const line_finders[SCRIPT_LANGUAGES_MAX])(const struct script_
 	[SCRIPT_HOTSPOT] = hotspot_lines_find,
 	[SCRIPT_PERL] = find_as_place,
 	[SCRIPT_LUA] = lua_lines_find,
+	[SCRIPT_LUAJIT] = lua_lines_find,
 	[SCRIPT_BEAM] = find_as_place,
 };
 

@@ -29,6 +29,9 @@ FIELDS = {
              "cop.size", "cop.line", "catch.from", "catch.to", "main.from", "main.to"),
     "lua": ("call.proto", "call.next", "call.pc", "call.status", "proto.size", "proto.code", "proto.count", "proto.line", "text",
             "text.short", "text.long"),
+    "luajit": ("frame.function", "frame.proto", "frame.continuation", "frame.continuation.pc", "frame.link", "thread.stack",
+               "thread.cframe", "global.jit_base", "cframe.size", "proto.size", "proto.count", "proto.line", "proto.lines", "proto.total",
+               "proto.constants", "text", "text.length", *(f"torn{i}" for i in range(8))),
     "beam": ("process.top", "stack.end", "function.size", "function.arity", "atom.size", "atom.length"),
     "hotspot": (*(f"frames.from{i}" for i in range(16)), *(f"frames.to{i}" for i in range(16)), "method.type",
                 "method.archived", "method.size", "method.const", "const.size", "const.code", "const.flags", "text",
@@ -36,11 +39,11 @@ FIELDS = {
                 *(f"{site}.{part}" for site in ("begin", "rare", "pcs", "pcs-end", "scopes", "scopes-end", "metadata", "metadata-end")
                   for part in ("pointer", "further", "offset", "size")), "dense", "excluded"),
 }
-NUMBERS = {"cpython": 0, "php": 1, "ruby": 3, "hotspot": 4, "perl": 5, "lua": 6, "beam": 7}  # enum script_language
+NUMBERS = {"cpython": 0, "php": 1, "ruby": 3, "hotspot": 4, "perl": 5, "lua": 6, "beam": 7, "luajit": 8}  # enum script_language
 CORPORA = {"cpython": "cpython-code", "php": "php-function", "ruby": "ruby-code", "hotspot": "hotspot-method",
-           "perl": "perl-sub", "lua": "lua-proto", "beam": "beam-function"}
-WITH_BYTES = {"hotspot", "perl", "lua"}  # of objects, in seeds of walks
-ADDRESSES = re.compile(r"(code|method)\.type|method\.archived|stack\.end|(resume|frames|catch|main)\.(from|to)\d*")  # of no use to the targets
+           "perl": "perl-sub", "lua": "lua-proto", "luajit": "luajit-proto", "beam": "beam-function"}
+WITH_BYTES = {"hotspot", "perl", "lua", "luajit"}  # of objects, in seeds of walks
+ADDRESSES = re.compile(r"(code|method)\.type|method\.archived|stack\.end|torn\d|(resume|frames|catch|main)\.(from|to)\d*")  # of no use to the targets
 CODE_MIN = {"hotspot": 1500, "perl": 1500, "beam": 1500}  # bytes of a record of a method, or a sub, and of few others
 OBJECTS_MAX, OBJECTS_WITH_BYTES_MAX, BYTES_MAX, SEEDS = 255, 16, 6000, 3
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The Luas that can be had: Debian's, each with its own libraries."""
+"""The Luas and LuaJITs that can be had: Debian's, each with its own libraries."""
 import functools
 import re
 
@@ -8,7 +8,9 @@ from interpreters import PROGRAMS, fetch_package
 
 CHAINS = PROGRAMS / "chains.lua"
 FAKE = pipeline.BUILD / "tests" / "pipeline" / "lua-fake"
+JIT_FAKE = pipeline.BUILD / "tests" / "pipeline" / "luajit-fake"
 FROM_DEBIAN = {"5.4.4": "bookworm", "5.4.7": "trixie"}
+JITS_FROM_DEBIAN = {"2.1-2022": "bookworm", "2.1-2025": "trixie", "2.1-sid": "sid"}
 LINES = 6  # of each function that is made: spin is called in the second one, and others in the next two
 MADE = re.compile(r"function <chains\.made:(\d+)>$")
 SPIN = f"function <{CHAINS}:{CHAINS.read_text().splitlines().index('function spin()') + 1}>"
@@ -23,6 +25,13 @@ def fetch(version):
 @functools.lru_cache
 def interpreters():
     return [found for found in map(fetch, FROM_DEBIAN) if found]
+
+
+@functools.lru_cache
+def jits():
+    """What runs each LuaJIT."""
+    roots = [fetch_package(f"luajit{version}", suite, "luajit") for version, suite in JITS_FROM_DEBIAN.items()]
+    return [[str(root / "run"), "luajit"] for root in roots if root]
 
 
 def plain(name):

@@ -14,6 +14,7 @@ from interpreters import CHAINS, FAKE, PROGRAMS, InterpreterTest, fetch_package
 STACKPIPE = pipeline.program("stackpipe")
 LOCKS = PROGRAMS / "locks.py"
 LOOP = "_PyEval_EvalFrameDefault"
+CORECLR = pipeline.BUILD / "tests" / "pipeline" / "libcoreclr.fake"
 
 
 class Views(InterpreterTest):
@@ -103,14 +104,21 @@ class Views(InterpreterTest):
             self.assertEqual(len(lines), n, done.stderr)
             self.assertTrue(all(line.endswith("grant CAP_BPF and CAP_PERFMON") for line in lines), lines)
 
+    def said_of(self, *command):
+        return subprocess.run([pipeline.program("perf-source"), "-e", "cpu-clock", "--", *command], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, text=True, check=True).stderr
+
     def test_one_line_names_what_is_not_supported(self):
-        root = fetch_package("luajit", "trixie", "luajit")
+        self.assertRegex(self.said_of(CORECLR, "0.5"),
+                         r"functions in \.NET of process \d+ are not recorded: \.NET is not supported\n")
+
+    def test_one_line_names_a_build_with_small_pointers(self):
+        root = fetch_package("luajit-bullseye", "bullseye", "luajit")
         if not root:
             self.skipTest("no LuaJIT could be fetched")
-        done = subprocess.run([pipeline.program("perf-source"), "-e", "cpu-clock", "--", root / "run", "luajit", "-e",
-                               "local t = os.clock() while os.clock() - t < 0.5 do end"], stdout=subprocess.DEVNULL,
-                              stderr=subprocess.PIPE, text=True, check=True)
-        self.assertRegex(done.stderr, r"functions in LuaJIT of process \d+ are not recorded: LuaJIT is not supported\n")
+        self.assertRegex(self.said_of(root / "run", "luajit", "-e", "local t = os.clock() while os.clock() - t < 0.5 do end"),
+                         r"functions in Lua of process \d+ are not recorded: LuaJIT is built in another way than those that are known: "
+                         r"2\.1 \(GC64\)\n")
 
     def test_one_line_names_what_is_built_otherwise(self):
         """From OTP 28 on Debian's exports nothing of what is read."""

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: GPL-3.0-or-later
--- Functions whose lines tell their callers, for a recorder of Lua's frames:
+-- Functions whose lines tell their callers, for a recorder of frames of Lua, or LuaJIT:
 --
 --     chains.lua SECONDS [coroutine|stop WAY]
 --
@@ -34,10 +34,9 @@ ways = {
     function(callee) load(function() callee() return nil end) return 1 end,
     function(callee) local _ = with("__index", callee).absent return 1 end,
     function(callee) local _ = with("__add", callee) + 1 return 1 end,
-    function(callee) local _ = with("__lt", callee) < with("__lt", callee) return 1 end,
+    function(callee) local one = with("__lt", callee) local _ = one < one return 1 end,
     function(callee) local _ = with("__call", callee)() return 1 end,
     function(callee) tostring(setmetatable({}, { __tostring = function() callee() return "x" end })) return 1 end,
-    function(callee) do local _ <close> = with("__close", callee) end return 1 end,
     function(callee) coroutine.wrap(function() callee() coroutine.yield() end)() return 1 end,
     function(callee)
         local made = coroutine.create(function() coroutine.yield() callee() end)
@@ -46,6 +45,11 @@ ways = {
         return 1
     end,
 }
+if not jit then -- what only Lua 5.4 can read, as if it was in this line
+    local text = 'local with = ... return function(callee) do local _ <close> = with("__close", callee) end return 1 end'
+    local here = debug.getinfo(1, "Sl")
+    ways[#ways + 1] = load(("\n"):rep(here.currentline - 2) .. text, here.source)(with)
+end
 
 -- The text of one function: spin is in its second line, and those that it calls are in the next two.
 local function text_of(number, functions, way)

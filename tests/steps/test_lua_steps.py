@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""At every instruction of Lua a stack has the true chain of its program's functions, or none of them."""
+"""At every instruction of Lua, and of LuaJIT's interpreter, a stack has the true chain of its program's functions, or none of them."""
 import sys
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from interpreters import is_true  # noqa: E402
 SINGLE_STEP = pipeline.BUILD / "tests" / "steps" / "single-step"
 STEPS = 12000  # through two functions
 WAYS = 17
+WAYS_OF_JITS = 16
 FUNCTIONS = {"f0", "f1_of_f0"}
 WHOLE_MIN = 0.9
 pipeline.PATIENCE_S = 300  # a step is two switches between processes
@@ -30,6 +31,15 @@ class LuaSteps(pipeline.RecordingTest):
             self.skipTest("no Lua could be fetched")
         for way in range(WAYS):
             interpreter = lua.interpreters()[way % len(lua.interpreters())]
+            with self.subTest(interpreter, way=way):
+                self.assertLessEqual(FUNCTIONS, self.check(interpreter, way))
+
+    def test_every_instruction_of_luajit(self):
+        """Its compiler is off, as it would leave little to the interpreter."""
+        if not lua.jits():
+            self.skipTest("no LuaJIT could be fetched")
+        for way in range(WAYS_OF_JITS):
+            interpreter = [*lua.jits()[way % len(lua.jits())], "-joff"]
             with self.subTest(interpreter, way=way):
                 self.assertLessEqual(FUNCTIONS, self.check(interpreter, way))
 
