@@ -15,10 +15,12 @@ enum {
 	PROCESS = 7,
 	IDENTITY = 99,
 	WINDOW = 72,
-	STATUS = 62,
+	STATUS = 60,
 	/* What calls are. */
-	OF_C = 2,
-	FRESH = 4,
+	OF_C_BIT = 17,
+	FRESH_BIT = 18,
+	OF_C = 1 << OF_C_BIT,
+	FRESH = 1 << FRESH_BIT,
 	/* Functions. */
 	N_FUNCTIONS = 3,
 	N_CODE = 50,
@@ -35,6 +37,8 @@ static const struct lua_fields fields = {
 	.call_next = 24,
 	.call_pc = 32,
 	.call_status = STATUS,
+	.call_c = OF_C_BIT,
+	.call_fresh = FRESH_BIT,
 	.proto_code = CODE_AT,
 	.proto_count = COUNT_AT,
 };
@@ -53,7 +57,7 @@ static uint64_t code_of(int function)
 }
 
 /* Adds a call of a function, of which so many instructions were executed; 0: of a function of C. */
-static void add_call(int function, uint16_t status, uint64_t n)
+static void add_call(int function, uint32_t status, uint64_t n)
 {
 	uint64_t window[WINDOW / 8] = {
 		[3] = address_of(test_walk.n - 1),

@@ -151,6 +151,9 @@ static const struct field_name lua_names[] = {
 	{ "text", offsetof(struct runtime_fields, lua.text), false },
 	{ "text.short", offsetof(struct runtime_fields, lua.text_short), false },
 	{ "text.long", offsetof(struct runtime_fields, lua.text_long), false },
+	{ "text.far", offsetof(struct runtime_fields, lua.text_far), false },
+	{ "call.c", offsetof(struct runtime_fields, lua.call_c), false },
+	{ "call.fresh", offsetof(struct runtime_fields, lua.call_fresh), false },
 	{ NULL, 0, false },
 };
 
@@ -381,7 +384,9 @@ static bool complete_lua(struct runtime_fields *fields)
 	return lua->call_proto >= 0 && lua->call_next >= 0 && lua->call_pc >= 0 &&
 	       lua->call_status >= 0 && lua->proto_size >= 0 && lua->proto_code >= 0 &&
 	       lua->proto_count >= 0 && lua->proto_line >= 0 && lua->text >= 0 &&
-	       lua->text_short >= 0 && lua->text_long >= 0 && has_loop(&fields->loop);
+	       lua->text_short >= 0 && lua->text_long >= 0 && lua->text_far >= 0 &&
+	       lua->call_c >= 0 && lua->call_c < 32 && lua->call_fresh >= 0 &&
+	       lua->call_fresh < 32 && has_loop(&fields->loop);
 }
 
 static bool complete_beam(struct runtime_fields *fields)

@@ -79,6 +79,8 @@ struct lua_fields {
 	int64_t proto_code, proto_count, proto_line; /* so many instructions, and its first line */
 	int64_t text; /* behind the head of a string, which has its length at one of: */
 	int64_t text_short, text_long;
+	int64_t text_far;	    /* the text of one that is not short lies there, */
+	int64_t call_c, call_fresh; /* and bits of a call's status, counted from 0 */
 };
 
 enum { LUAJIT_TORN_MAX = 8 };

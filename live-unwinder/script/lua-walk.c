@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdbool.h>
+#include <string.h>
 
 #include "common/stream/script-place.h"
 #include "live-unwinder/script/code-begin.h"
 #include "live-unwinder/script/lua-walk.h"
 #include "live-unwinder/script/walk-view.h"
 
-enum {
-	/* lstate.h: what a call is. */
-	OF_C = 1 << 1,
-	FRESH = 1 << 2,
-	INSTRUCTION_BITS = 2,
-};
+enum { INSTRUCTION_BITS = 2 };
 
 struct lua_walk {
 	const struct lua_fields *fields;
@@ -34,7 +30,15 @@ static bool fits(const struct lua_walk *walk, const struct walk_list_view *calls
 	return walk_view_has(calls, fields->call_proto, sizeof(uint64_t)) &&
 	       walk_view_has(calls, fields->call_next, sizeof(uint64_t)) &&
 	       walk_view_has(calls, fields->call_pc, sizeof(uint64_t)) &&
-	       walk_view_has(calls, fields->call_status, sizeof(uint64_t));
+	       walk_view_has(calls, fields->call_status, sizeof(uint32_t));
+}
+
+static uint32_t status_of(const struct lua_walk *walk, const char *window)
+{
+	uint32_t status;
+
+	memcpy(&status, window + walk->fields->call_status, sizeof(status));
+	return status;
 }
 
 static void end_segment(struct lua_walk *walk)
@@ -73,10 +77,11 @@ static uint64_t distance_of(const struct lua_walk *walk, const char *window, uin
 static enum script_outcome take_call(struct lua_walk *walk, const struct walk_element *element,
 				     const char *window)
 {
-	uint16_t status = walk_view_word(window, walk->fields->call_status);
+	uint32_t status = status_of(walk, window);
 	struct script_code_view code = { 0 };
 
-	if (status & OF_C) { /* they are C functions of the stack; what C calls is fresh */
+	if (status >> walk->fields->call_c &
+	    1) { /* they are C functions of the stack; what C calls is fresh */
 		walk->has_call = true;
 		return walk->segment.n ? SCRIPT_TORN : SCRIPT_WHOLE;
 	}
@@ -94,7 +99,7 @@ static enum script_outcome take_call(struct lua_walk *walk, const struct walk_el
 		script_place(code.number, distance_of(walk, window, code.trait));
 	note_call(walk, element->address, walk_view_word(window, walk->fields->call_next));
 	walk->has_call = true;
-	if (status & FRESH)
+	if (status >> walk->fields->call_fresh & 1)
 		end_segment(walk);
 	return SCRIPT_WHOLE;
 }

@@ -240,6 +240,12 @@ static __always_inline void walk_begin_frames(const struct walk *walk)
 		state->other = top;
 }
 
+/* The object that is known by what all of them share. */
+static __always_inline uint64_t walk_known_of(const struct walk_kept *kept, uint64_t shared)
+{
+	return kept->is_within ? shared + kept->one_at : walk_read_pointer(shared + kept->one_at);
+}
+
 /* What objects share, of which one is at an address; 0: there is none. */
 static __always_inline uint64_t walk_find_shared(const struct walk_kept *kept, uint64_t at)
 {
@@ -249,7 +255,7 @@ static __always_inline uint64_t walk_find_shared(const struct walk_kept *kept, u
 	    (walk_read_pointer(at + kept->type_at) & kept->type_mask) != kept->type)
 		return 0;
 	shared = walk_read_pointer(at + kept->shared_at);
-	one = shared ? walk_read_pointer(shared + kept->one_at) : 0;
+	one = shared ? walk_known_of(kept, shared) : 0;
 	return one && walk_read_pointer(one + kept->shared_at) == shared ? shared : 0;
 }
 
@@ -259,8 +265,7 @@ static __always_inline long walk_keep(struct walk *walk, uint64_t at, uint64_t s
 	struct walk_state *state = &walk->work->state;
 
 	state->kept[state->n_kept++ % WALK_LISTS_MAX] = at;
-	return state->n_kept == WALK_LISTS_MAX ||
-	       at == walk_read_pointer(shared + walk->program->kept.one_at);
+	return state->n_kept == WALK_LISTS_MAX || at == walk_known_of(&walk->program->kept, shared);
 }
 
 /* Goes on to the next outer frame of an object, or behind its outermost one to the next object. */

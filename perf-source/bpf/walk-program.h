@@ -111,6 +111,7 @@ struct walk_kept {
 	uint64_t type_mask, type;
 	uint16_t words; /* 0: there are none */
 	uint16_t type_at, shared_at, one_at;
+	uint16_t is_within; /* that one is part of what they share, and `one_at` its place there */
 	/*
 	 * Or, if `frame_size` is not 0, only the first is found so, and what they share has the
 	 * address of the first that counts. It has that of its innermost frame on the stack, with
@@ -118,7 +119,7 @@ struct walk_kept {
 	 * outermost is a frame of the next object, which has its address.
 	 */
 	uint16_t current_at, frame_at, frame_previous, frame_size, frame_owner;
-	uint8_t reserved[6];
+	uint8_t reserved[4];
 };
 
 /* A word to which each element of the first list leads; it is put behind its window. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Where Lua 5.4 has the calls of its threads (coroutines): a list (CallInfo) from each lua_State
- * on. No variable leads to the one that is executed, but it is an argument of nearly every
- * function, so the stack keeps it. The loop (luaV_execute) is not exported.
+ * Where Lua 5.4 and 5.5 have the calls of its threads (coroutines): a list (CallInfo) from each
+ * lua_State on. No variable leads to the one that is executed, but it is an argument of nearly
+ * every function, so the stack keeps it. The loop (luaV_execute) is not exported.
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,8 +11,6 @@
 #include "perf-source/image/interpreter-loop.h"
 
 enum {
-	LUA_5 = 5,
-	MINOR = 4,
 	CALLS_MAX = 256, /* of each thread */
 	IDENT_READ = 64,
 	WORD = 8,
@@ -29,9 +27,7 @@ enum {
 	CALL_PREVIOUS = 16,
 	CALL_NEXT = 24,
 	CALL_PC = 32,
-	CALL_STATUS = 62,
-	STATUS_WORD = 60, /* in the upper half of 4 bytes */
-	OF_C = 1 << 1,
+	CALL_STATUS = 60,
 	/* LClosure, and Proto (lobject.h). */
 	CLOSURE_PROTO = 24,
 	PROTO_SIZE = 128,
@@ -48,6 +44,7 @@ enum {
 	STRING_TEXT = 24,
 	STRING_SHORT = 11,
 	STRING_LONG = 16,
+	STRING_FAR = 32, /* from 5.5 on, the text of one that is not short */
 	SOURCE_READ = STRING_TEXT + 256,
 	LINES_READ = 2048,
 	MARK = 8, /* AbsLineInfo */
@@ -56,41 +53,61 @@ enum {
 	CODE_READ = 64,
 };
 
-/* "$LuaVersion: Lua 5.4.4  Copyright …" */
-static bool is_known(const struct loaded_image *image, const GElf_Sym *ident,
-		     char ret[RUNTIME_VERSION_SIZE])
+/* What versions have differently: bits of a call's status, and how a thread is found. */
+struct lua_layout {
+	unsigned int major, minor;
+	uint8_t of_c, fresh; /* in 4 bytes at CALL_STATUS (CIST_C, CIST_FRESH), counted from 0 */
+	bool is_within;	     /* the first thread is part of what all share */
+	/* How lua_pushthread() compares with the first one: in front of its place there. */
+	uint8_t compares[3], compares_size;
+};
+
+static const struct lua_layout layouts[] = {
+	/* cmp %rdi,N(%rax); and: add $N,%rax */
+	{ 5, 4, 17, 18, false, { 0x48, 0x39, 0xb8 }, 3 },
+	{ 5, 5, 15, 16, true, { 0x48, 0x05 }, 2 },
+};
+
+/* "$LuaVersion: Lua 5.4.4  Copyright …". NULL: it is not known. */
+static const struct lua_layout *find_layout(const struct loaded_image *image, const GElf_Sym *ident,
+					    char ret_version[RUNTIME_VERSION_SIZE])
 {
 	char text[IDENT_READ + 1] = "";
 	unsigned int major, minor, patch;
 
 	if (!loaded_image_read(image, ident->st_value, text, IDENT_READ) ||
 	    sscanf(text, "$LuaVersion: Lua %3u.%3u.%3u", &major, &minor, &patch) != 3)
-		return false;
-	snprintf(ret, RUNTIME_VERSION_SIZE, "%u.%u.%u", major, minor, patch);
-	return major == LUA_5 && minor == MINOR;
+		return NULL;
+	snprintf(ret_version, RUNTIME_VERSION_SIZE, "%u.%u.%u", major, minor, patch);
+	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++)
+		if (layouts[i].major == major && layouts[i].minor == minor)
+			return &layouts[i];
+	return NULL;
 }
 
 /*
  * Where what all threads share has the first of them: lua_pushthread() compares its argument with
- * that, by `cmp %rdi,N(%rax)`. It also shows where a thread has what they share.
+ * that. It also shows where a thread has what they share.
  */
-static bool find_first_thread(const struct loaded_image *image, uint16_t *ret)
+static bool find_first_thread(const struct loaded_image *image, const struct lua_layout *layout,
+			      uint16_t *ret)
 {
-	static const uint8_t compares[] = { 0x48, 0x39, 0xb8 },
-			     loads[] = { 0x48, 0x8b, 0x47, THREAD_GLOBAL };
+	static const uint8_t loads[] = { 0x48, 0x8b, 0x47, THREAD_GLOBAL };
 	uint8_t code[CODE_READ];
 	const uint8_t *at;
 	GElf_Sym function;
 	uint32_t offset;
 
 	if (!loaded_image_find_symbol(image, "lua_pushthread", &function) ||
-	    !loaded_image_read(image, function.st_value, code, sizeof(code)) ||
-	    !memmem(code, sizeof(code), loads, sizeof(loads)))
+	    !loaded_image_read(image, function.st_value, code, sizeof(code)))
 		return false;
-	at = memmem(code, sizeof(code) - sizeof(offset), compares, sizeof(compares));
+	at = memmem(code, sizeof(code), loads, sizeof(loads));
+	if (at)
+		at = memmem(at, code + sizeof(code) - sizeof(offset) - at, layout->compares,
+			    layout->compares_size);
 	if (!at)
 		return false;
-	memcpy(&offset, at + sizeof(compares), sizeof(offset));
+	memcpy(&offset, at + layout->compares_size, sizeof(offset));
 	*ret = offset;
 	return offset % WORD == 0 && offset <= UINT16_MAX;
 }
@@ -100,7 +117,7 @@ static uint32_t word(int offset)
 	return 1U << (offset / WORD);
 }
 
-static struct walk_object proto(void)
+static struct walk_object proto(const struct lua_layout *layout)
 {
 	return (struct walk_object){
 		.pointer_mask = UINT64_MAX,
@@ -111,8 +128,8 @@ static struct walk_object proto(void)
 		.type_at = TYPE_WORD,
 		.type_mask = TYPE_BITS,
 		.type = TYPE_OF_PROTO,
-		.kind_at = STATUS_WORD,
-		.kind_mask = OF_C << 16,
+		.kind_at = CALL_STATUS,
+		.kind_mask = 1U << layout->of_c,
 		.texts = { { .pointer = PROTO_SOURCE,
 			     .size = SOURCE_READ,
 			     .words = word(STRING_SHORT) | word(STRING_LONG) | word(STRING_TEXT) },
@@ -143,7 +160,7 @@ static struct walk_list calls_of(uint8_t thread)
 	};
 }
 
-static struct walk_program make_walk(uint16_t first_thread)
+static struct walk_program make_walk(const struct lua_layout *layout, uint16_t first_thread)
 {
 	return (struct walk_program){
 		.lists = { calls_of(0), calls_of(1), calls_of(2), calls_of(3), calls_of(4),
@@ -153,26 +170,33 @@ static struct walk_program make_walk(uint16_t first_thread)
 			  .type_mask = TYPE_BITS,
 			  .type = TYPE_OF_THREAD,
 			  .shared_at = THREAD_GLOBAL,
-			  .one_at = first_thread },
+			  .one_at = first_thread,
+			  .is_within = layout->is_within },
 		.word = { .pointer = CALL_FUNCTION,
 			  .pointer_mask = UINT64_MAX,
 			  .n_loads = 2,
 			  .loads = { 0, CLOSURE_PROTO } },
-		.object = proto(),
+		.object = proto(layout),
 	};
 }
 
-static void describe(struct runtime *ret)
+static void describe(const struct lua_layout *layout, struct runtime *ret)
 {
-	snprintf(ret->layout, sizeof(ret->layout),
-		 "call.proto=%d call.next=%d call.pc=%d call.status=%d proto.size=%d proto.code=%d "
-		 "proto.count=%d proto.line=%d text=%d text.short=%d text.long=%d",
-		 CALL_WINDOW, CALL_NEXT, CALL_PC, CALL_STATUS, PROTO_SIZE, PROTO_CODE, PROTO_N_CODE,
-		 PROTO_LINE, STRING_TEXT, STRING_SHORT, STRING_LONG);
+	int far = layout->is_within ? STRING_FAR : STRING_TEXT;
+
+	snprintf(
+		ret->layout, sizeof(ret->layout),
+		"call.proto=%d call.next=%d call.pc=%d call.status=%d proto.size=%d proto.code=%d "
+		"proto.count=%d proto.line=%d text=%d text.short=%d text.long=%d text.far=%d call.c=%d "
+		"call.fresh=%d",
+		CALL_WINDOW, CALL_NEXT, CALL_PC, CALL_STATUS, PROTO_SIZE, PROTO_CODE, PROTO_N_CODE,
+		PROTO_LINE, STRING_TEXT, STRING_SHORT, STRING_LONG, far, layout->of_c,
+		layout->fresh);
 }
 
 enum runtime_state lua_find(const struct loaded_image *image, struct runtime *ret)
 {
+	const struct lua_layout *layout;
 	struct interpreter_loop loop;
 	uint16_t first_thread;
 	GElf_Sym maker, ident;
@@ -180,12 +204,14 @@ enum runtime_state lua_find(const struct loaded_image *image, struct runtime *re
 	if (!loaded_image_find_symbol(image, "lua_newstate", &maker) ||
 	    !loaded_image_find_symbol(image, "lua_ident", &ident))
 		return RUNTIME_NONE;
-	if (!is_known(image, &ident, ret->version))
+	layout = find_layout(image, &ident, ret->version);
+	if (!layout)
 		return RUNTIME_OTHER_VERSION;
-	if (!find_first_thread(image, &first_thread) || !interpreter_loop_find_large(image, &loop))
+	if (!find_first_thread(image, layout, &first_thread) ||
+	    !interpreter_loop_find_large(image, &loop))
 		return RUNTIME_OTHER_BUILD;
-	ret->walk = make_walk(first_thread);
-	describe(ret);
+	ret->walk = make_walk(layout, first_thread);
+	describe(layout, ret);
 	interpreter_loop_describe(&loop, image->bias, ret->layout, sizeof(ret->layout));
 	return RUNTIME_KNOWN;
 }

@@ -20,7 +20,7 @@ static const struct interpreter interpreters[SCRIPT_LANGUAGES_MAX] = {
 			     "3.8 to 3.15" },
 	[SCRIPT_PHP] = { php_find, { "php", "libphp" }, "PHP", "PHP", "8.1 to 8.6" },
 	[SCRIPT_RUBY] = { ruby_find, { "ruby", "libruby" }, "Ruby", "Ruby", "3.1 to 3.4" },
-	[SCRIPT_LUA] = { lua_find, { "lua", "liblua" }, "Lua", "Lua", "5.4" },
+	[SCRIPT_LUA] = { lua_find, { "lua", "liblua" }, "Lua", "Lua", "5.4 and 5.5" },
 	[SCRIPT_LUAJIT] = { luajit_find, { "luajit", "libluajit" }, "Lua", "LuaJIT", "2.1 (GC64)" },
 	[SCRIPT_PERL] = { perl_find, { "perl", "libperl" }, "Perl", "Perl", "5.36 to 5.44" },
 	[SCRIPT_HOTSPOT] = { hotspot_find,

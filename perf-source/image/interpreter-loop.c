@@ -26,6 +26,7 @@ enum {
 	FORM_FAR = 0x80, /* a distance of four bytes, as to a table of functions */
 	MODRM_BASE = 0x07,
 	BASE_AND_INDEX = 0x04, /* as in a table of jumps */
+	BY_8 = 3,	       /* scale of the index, as a power of two */
 	FROM_INSTRUCTION = 0x25,
 	PADDING = 0x66,		  /* behind a jump back, whose distance ends with FF */
 	THREADED_LOOP_MIN = 8192, /* bytes */
@@ -212,11 +213,13 @@ bool interpreter_loop_find_threaded(const struct loaded_image *image, struct int
 	return true;
 }
 
-/* `jmp *%rax`, and other registers. */
-static bool has_register_jump(const uint8_t *code, size_t size)
+/* `jmp *%rax`, and other registers; or `jmp *(%r12,%rax,8)`. */
+static bool has_table_jump(const uint8_t *code, size_t size)
 {
-	for (size_t i = 0; i + 1 < size; i++)
-		if (code[i] == JMP_INDIRECT && (code[i + 1] & ~MODRM_BASE) == JMP_REGISTER)
+	for (size_t i = 0; i + 2 < size; i++)
+		if (code[i] == JMP_INDIRECT &&
+		    ((code[i + 1] & ~MODRM_BASE) == JMP_REGISTER ||
+		     (code[i + 1] == (JMP_NEAR | BASE_AND_INDEX) && code[i + 2] >> 6 == BY_8)))
 			return true;
 	return false;
 }
@@ -233,7 +236,7 @@ bool interpreter_loop_find_large(const struct loaded_image *image, struct interp
 		uint64_t from = cfi.list[i].start, size = cfi.list[i].end - from;
 		_cleanup_free_ uint8_t *code = read_large(image, from, size);
 
-		if (!code || !has_register_jump(code, size))
+		if (!code || !has_table_jump(code, size))
 			continue;
 		n++;
 		ret->parts[0].from = from;

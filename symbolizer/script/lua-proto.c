@@ -10,6 +10,7 @@ enum {
 	/* lobject.h: where a string has its type, and the type of short ones. */
 	TYPE_AT = 8,
 	SHORT_STRING = 4,
+	REGULAR = 0xff, /* from 5.5 on: one whose text is not elsewhere (LSTRREG) */
 	/* ldebug.h: instead of a difference of lines, a mark has the line (AbsLineInfo). */
 	MARKED = -128,
 	MARK = 8,
@@ -20,18 +21,23 @@ enum {
 static void decode_source(const struct lua_fields *fields, const struct wire_blob *piece,
 			  char ret[SCRIPT_TEXT_MAX])
 {
-	const char *bytes = piece->data, *text = bytes + fields->text;
-	size_t length, n_read;
+	size_t length, n_read, from = fields->text;
 	uint8_t type, n;
+	const char *text;
 
-	if (piece->size <= (size_t)fields->text ||
-	    !memory_field(piece, TYPE_AT, &type, sizeof(type)) ||
+	if (!memory_field(piece, TYPE_AT, &type, sizeof(type)) ||
 	    !memory_field(piece, fields->text_short, &n, sizeof(n)) ||
 	    !memory_field(piece, fields->text_long, &length, sizeof(length)))
 		return;
-	n_read = piece->size - fields->text;
 	if (type == SHORT_STRING)
 		length = n;
+	else
+		from = fields->text_far;
+	if (piece->size <= from ||
+	    (type != SHORT_STRING && from != (size_t)fields->text && n != REGULAR))
+		return;
+	text = (const char *)piece->data + from;
+	n_read = piece->size - from;
 	length = length < n_read ? length : n_read;
 	length = length < SCRIPT_TEXT_MAX - 1 ? length : SCRIPT_TEXT_MAX - 1;
 	length = strnlen(text, length);

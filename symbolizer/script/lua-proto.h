@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Functions of Lua 5.4, as memory records have them. All of it is the target's. */
+/* Functions of Lua, as memory records have them. All of it is the target's. */
 #pragma once
 
 #include "common/stream/runtime-table.h"

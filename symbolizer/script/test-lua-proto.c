@@ -19,6 +19,7 @@ static const struct lua_fields fields = {
 	.text = HEAD,
 	.text_short = SHORT_AT,
 	.text_long = LONG_AT,
+	.text_far = HEAD,
 };
 
 static struct {
@@ -82,6 +83,26 @@ static void test_functions_are_named_by_their_place(void **state)
 	decode_as(3, "", "", "");
 }
 
+/* From 5.5 on: a long text lies behind its address, if it is not elsewhere. */
+static void test_texts_that_are_elsewhere(void **state)
+{
+	struct lua_fields far = fields;
+	char string[64] = { [8] = LONG, [SHORT_AT] = -1, [LONG_AT] = 6 };
+	const struct wire_memory record = { .bytes = { made.bytes, SIZE + 80 } };
+
+	far.text_far = HEAD + 8;
+	memcpy(string + far.text_far, "@a.lua", 6);
+	for (int i = 0; i < 2; i++, string[SHORT_AT] = -2) {
+		begin(3, "");
+		made.size = SIZE;
+		put_piece(string, 48);
+		put_piece("\1", 1);
+		free((void *)lines.bytes);
+		assert_int_equal(lua_proto_decode(&far, &record, &text, &lines), 0);
+		assert_string_equal(text.name, i ? "" : "function <a.lua:3>");
+	}
+}
+
 static void test_lines_of_instructions(void **state)
 {
 	static const int8_t differences[] = { 1, 0, -2, -128, 1 };
@@ -123,6 +144,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_functions_are_named_by_their_place),
+		cmocka_unit_test(test_texts_that_are_elsewhere),
 		cmocka_unit_test(test_lines_of_instructions),
 		cmocka_unit_test(test_damaged_records_are_refused),
 	};

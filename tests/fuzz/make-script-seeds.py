@@ -28,7 +28,7 @@ FIELDS = {
              "context.sub", "context.position", "interpreter.cop", "sub.size", "sub.body", "sub.name", "sub.flags", "sub.count",
              "cop.size", "cop.line", "catch.from", "catch.to", "main.from", "main.to"),
     "lua": ("call.proto", "call.next", "call.pc", "call.status", "proto.size", "proto.code", "proto.count", "proto.line", "text",
-            "text.short", "text.long"),
+            "text.short", "text.long", "text.far", "call.c", "call.fresh"),
     "luajit": ("frame.function", "frame.proto", "frame.continuation", "frame.continuation.pc", "frame.link", "thread.stack",
                "thread.cframe", "global.jit_base", "cframe.size", "proto.size", "proto.count", "proto.line", "proto.lines", "proto.total",
                "proto.constants", "text", "text.length", *(f"torn{i}" for i in range(8))),

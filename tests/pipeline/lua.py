@@ -9,7 +9,7 @@ from interpreters import PROGRAMS, fetch_package
 CHAINS = PROGRAMS / "chains.lua"
 FAKE = pipeline.BUILD / "tests" / "pipeline" / "lua-fake"
 JIT_FAKE = pipeline.BUILD / "tests" / "pipeline" / "luajit-fake"
-FROM_DEBIAN = {"5.4.4": "bookworm", "5.4.7": "trixie"}
+FROM_DEBIAN = {"5.4.2": "bullseye", "5.4.4": "bookworm", "5.4.7": "trixie", "5.5": "sid"}
 JITS_FROM_DEBIAN = {"2.1-2022": "bookworm", "2.1-2025": "trixie", "2.1-sid": "sid"}
 LINES = 6  # of each function that is made: spin is called in the second one, and others in the next two
 MADE = re.compile(r"function <chains\.made:(\d+)>$")
@@ -18,8 +18,9 @@ SPIN = f"function <{CHAINS}:{CHAINS.read_text().splitlines().index('function spi
 
 def fetch(version):
     """What runs a version; None: it cannot be had."""
-    root = fetch_package(f"lua{version}", FROM_DEBIAN[version], "lua5.4")
-    return [str(root / "run"), "lua5.4"] if root else None
+    package = f"lua{version[:3]}"
+    root = fetch_package(f"lua{version}", FROM_DEBIAN[version], package)
+    return [str(root / "run"), package] if root else None
 
 
 @functools.lru_cache

@@ -109,6 +109,15 @@ static uint64_t find_in_module(const struct walk_reader *reader, uint64_t index,
 	       read_pointer(reader, index + sizeof(index));
 }
 
+/* The object that is known by what all of them share. */
+static uint64_t known_of(const struct walk_reader *reader, uint64_t shared)
+{
+	const struct walk_kept *kept = &reader->runtime.walk.kept;
+
+	return kept->is_within ? shared + kept->one_at
+			       : read_pointer(reader, shared + kept->one_at);
+}
+
 /* What objects share, of which one is at an address; 0: there is none. */
 static uint64_t find_shared(const struct walk_reader *reader, uint64_t at)
 {
@@ -119,7 +128,7 @@ static uint64_t find_shared(const struct walk_reader *reader, uint64_t at)
 	    (read_pointer(reader, at + kept->type_at) & kept->type_mask) != kept->type)
 		return 0;
 	shared = read_pointer(reader, at + kept->shared_at);
-	one = shared ? read_pointer(reader, shared + kept->one_at) : 0;
+	one = shared ? known_of(reader, shared) : 0;
 	return one && read_pointer(reader, one + kept->shared_at) == shared ? shared : 0;
 }
 
@@ -134,7 +143,7 @@ static void follow_kept(struct walk_reader *reader, uint64_t shared)
 	for (size_t i = 0; i < kept->words && find_shared(reader, at) == shared; i++) {
 		if (!n || reader->kept[n - 1] != at)
 			reader->kept[n++] = at;
-		if (n == WALK_LISTS_MAX || at == read_pointer(reader, shared + kept->one_at))
+		if (n == WALK_LISTS_MAX || at == known_of(reader, shared))
 			break;
 		outer = read_pointer(reader, frame + kept->frame_previous) & ~3ULL;
 		frame = outer ? outer : frame + kept->frame_size;
@@ -164,7 +173,7 @@ static void find_kept(struct walk_reader *reader, uint64_t sp)
 			break;
 		}
 		reader->kept[n++] = at;
-		if (at == read_pointer(reader, shared + kept->one_at))
+		if (at == known_of(reader, shared))
 			break;
 	}
 }
