@@ -21,9 +21,11 @@ enum {
 	/* Functions; the first three are of the script. */
 	FUNCTION = 0x100000,
 	STEP = 0x1000,
-	N_FUNCTIONS = 5,
+	N_FUNCTIONS = 6,
+	NO_FUNCTION = 5,
 	N_OF_SCRIPT = 3,
 	INTERNAL = 4,
+	FIBER = 6,		 /* internal, and without a name */
 	LOOPS = 1 << 1 | 1 << 3, /* frames of C that are of the loop */
 	RESUME = 0x600000,
 	RESUME_SIZE = 0x200,
@@ -35,6 +37,8 @@ static const struct php_fields fields = {
 	.frame_info = 40,
 	.frame_previous = 48,
 	.frame_line = 56,
+	.function_name = 8,
+	.function_class = 16,
 	.resume_from = RESUME,
 	.resume_to = RESUME + RESUME_SIZE,
 };
@@ -82,16 +86,18 @@ static int set_up(void **state)
 {
 	code_table_init(&codes);
 	for (uint64_t i = 1; i <= N_FUNCTIONS; i++) {
-		const uint8_t type = i <= N_OF_SCRIPT ? 2 : i == INTERNAL ? 1 : 9;
+		const uint8_t type = i <= N_OF_SCRIPT ? 2 : i == INTERNAL || i == FIBER ? 1 : 9;
+		const uint64_t function[] = { type, i == FIBER ? 0 : 0x700000, 0 };
 		const struct wire_memory record = {
 			.process = PROCESS,
 			.address = FUNCTION + i * STEP,
 			.identity = IDENTITY,
 			.number = i,
-			.bytes = { (const char *)&type, sizeof(type) },
+			.bytes = { (const char *)function, sizeof(function) },
 		};
 
-		assert_int_equal(code_table_add(&codes, &record, php_function_kind(&record)), 0);
+		assert_int_equal(
+			code_table_add(&codes, &record, php_function_kind(&fields, &record)), 0);
 	}
 	test_c_begin(PROCESS, LOOPS);
 	make_walk();
@@ -109,6 +115,24 @@ static void check_refused(enum script_outcome outcome)
 	assert_int_equal(read_walk(), outcome);
 	assert_int_equal(stack.n, 0);
 	assert_int_equal(stack.n_segments, 0);
+}
+
+/* What is behind its begin is of whoever has resumed it. */
+static void test_a_fiber_ends_what_its_stack_executes(void **state)
+{
+	test_walk_begin(WINDOW);
+	add_call(1, TOP);
+	add_call(FIBER, 0);
+	add_call(INTERNAL, 0);
+	add_call(2, 0);
+	add_call(5, TOP);
+	assert_int_equal(read_walk(), SCRIPT_WHOLE);
+	assert_int_equal(stack.n, 1);
+	assert_int_equal(stack.n_segments, 1);
+	test_walk_begin(WINDOW);
+	add_call(1, 0);
+	add_call(FIBER, 0);
+	check_refused(SCRIPT_TORN);
 }
 
 static enum script_outcome merge(void)
@@ -151,7 +175,7 @@ static void test_lists_between_two_states(void **state)
 	add_call(2, TOP);
 	check_refused(SCRIPT_TORN);
 	test_walk_begin(WINDOW);
-	add_call(N_FUNCTIONS, TOP); /* no function */
+	add_call(NO_FUNCTION, TOP);
 	check_refused(SCRIPT_TORN);
 	make_walk();
 	assert_int_equal(read_until(WIRE_walk_end_LIMIT), SCRIPT_LIMIT);
@@ -221,6 +245,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_segment_ends_with_what_c_has_called),
 		TEST(test_compiled_functions_outside_of_scripts_are_left_out),
+		TEST(test_a_fiber_ends_what_its_stack_executes),
 		TEST(test_lists_between_two_states),
 		TEST(test_functions_that_the_stream_does_not_have),
 		TEST(test_activations_hold_a_call_or_their_caller_does),

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Functions of greenlet, a library that switches between coroutines by copying pieces of the C
- * stack to the heap and back (src/greenlet/TGreenlet.cpp). What is further out than the function
- * that a coroutine began with is of whoever ran there last; and while pieces are copied, the stack
- * is of nobody. The file's unwind information knows nothing of this.
+ * Functions that coroutines begin with, and that switch between them, of which files' unwind
+ * information knows nothing. greenlet copies pieces of the C stack to the heap and back
+ * (src/greenlet/TGreenlet.cpp): what is further out than the function that a coroutine began with
+ * is of whoever ran there last; and while pieces are copied, the stack is of nobody. Boost.Context
+ * gives each coroutine a stack of its own (also as fibers of PHP are made of it): what
+ * make_fcontext() has put there has no caller (src/asm/make_x86_64_sysv_elf_gas.S).
  */
 #pragma once
 
 #include "common/elf/elf-image.h"
 #include "common/unwind/unwind-rule.h"
 
-enum { SWITCHED_STACKS_FUNCTIONS = 3 };
+enum { SWITCHED_STACKS_FUNCTIONS = 4 };
 
 /* Where the functions are, as offsets in a file; 0 and 0: the file has none. */
 struct switched_stacks {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* This program exports functions of the names that greenlet's have. */
+/* This program exports functions of the names that greenlet's have, and Boost's. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,6 +25,22 @@ __attribute__((noinline)) void switch_over(void)
 {
 	__asm__ volatile("nop");
 }
+
+/* What makes a coroutine, and what it begins with: `push %rbp; jmp *%rbx`, and where that ends. */
+__asm__(".globl make_fcontext\n"
+	".type make_fcontext, @function\n"
+	"make_fcontext:\n"
+	"	ret\n"
+	".globl trampoline\n"
+	"trampoline:\n"
+	"	.byte 0x55, 0xff, 0xe3\n"
+	".globl finish\n"
+	"finish:\n"
+	"	nop\n"
+	".size make_fcontext, .-make_fcontext\n");
+void make_fcontext(void);
+void trampoline(void);
+void finish(void);
 
 __attribute__((noinline)) void other(void)
 {
@@ -60,6 +76,10 @@ static void test_its_functions_have_no_caller_or_lost_it(void **state)
 	assert_int_equal(rule_of(&file, &stacks, begin)->return_address, UNWIND_VALUE_UNDEFINED);
 	assert_int_equal(rule_of(&file, &stacks, switch_over)->cfa, UNWIND_CFA_LOST);
 	assert_null(rule_of(&file, &stacks, other));
+	assert_null(rule_of(&file, &stacks, make_fcontext));
+	assert_int_equal(rule_of(&file, &stacks, trampoline)->return_address,
+			 UNWIND_VALUE_UNDEFINED);
+	assert_int_equal(rule_of(&file, &stacks, finish)->return_address, UNWIND_VALUE_UNDEFINED);
 	elf_image_close(&file);
 }
 

@@ -10,6 +10,7 @@ enum {
 	/* Zend/zend_compile.h: types of functions, the first byte of each; */
 	INTERNAL_FUNCTION = 1,
 	USER_FUNCTION = 2,
+	FIBER = 3, /* of ours: it stands for what has resumed a fiber (zend_fiber_function) */
 	EVAL_CODE = 4,
 	/* and what a call is: whether C has called it (ZEND_CALL_TOP), or resumed it. */
 	CALLED_BY_C = 1 << 17,
@@ -27,7 +28,17 @@ struct php_walk {
 	bool needs_script; /* the next call is that of a function of the script */
 };
 
-uint64_t php_function_kind(const struct wire_memory *record)
+/* What begins a fiber is internal, and has no name. */
+static bool begins_fiber(const struct php_fields *fields, const struct wire_memory *record)
+{
+	uint64_t name, class;
+
+	return memory_field(&record->bytes, fields->function_name, &name, sizeof(name)) &&
+	       memory_field(&record->bytes, fields->function_class, &class, sizeof(class)) &&
+	       !name && !class;
+}
+
+uint64_t php_function_kind(const struct php_fields *fields, const struct wire_memory *record)
 {
 	uint8_t type;
 
@@ -35,6 +46,8 @@ uint64_t php_function_kind(const struct wire_memory *record)
 		return 0;
 	if (type == EVAL_CODE)
 		return USER_FUNCTION;
+	if (type == INTERNAL_FUNCTION && begins_fiber(fields, record))
+		return FIBER;
 	return type == INTERNAL_FUNCTION || type == USER_FUNCTION ? type : 0;
 }
 
@@ -85,6 +98,13 @@ static enum script_outcome take_function(struct php_walk *walk, const struct wal
 	return SCRIPT_WHOLE;
 }
 
+/* A fiber has a C stack of its own: what has resumed it is not there. */
+static enum script_outcome end_fiber(struct php_walk *walk)
+{
+	walk->calls.n = 0;
+	return SCRIPT_WHOLE;
+}
+
 static enum script_outcome take_call(struct php_walk *walk, size_t i)
 {
 	struct walk_element element;
@@ -97,6 +117,8 @@ static enum script_outcome take_call(struct php_walk *walk, size_t i)
 		return SCRIPT_UNKNOWN;
 	switch (code_table_find(walk->codes, walk->process, function, element.identity, &code)) {
 	case CODE_IS_KNOWN:
+		if (code.trait == FIBER)
+			return end_fiber(walk);
 		return take_function(walk, &element, window, &code);
 	case CODE_IS_UNKNOWN:
 		return element.identity ? SCRIPT_UNKNOWN : SCRIPT_TORN;

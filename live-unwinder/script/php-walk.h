@@ -11,7 +11,7 @@
 #include "live-unwinder/script/script-stack.h"
 
 /* Whether a recorded function is the script's or compiled, as its trait; 0: it is neither. */
-uint64_t php_function_kind(const struct wire_memory *record);
+uint64_t php_function_kind(const struct php_fields *fields, const struct wire_memory *record);
 
 /* The walk of a sample of a process with these fields. Without frames `ret` is empty. */
 enum script_outcome php_walk_read(const struct php_fields *fields, const struct code_table *codes,

@@ -30,7 +30,7 @@ static enum script_outcome read_cpython(const struct runtime_fields *fields,
 
 static uint64_t trait_of_php(const struct runtime_fields *fields, const struct wire_memory *record)
 {
-	return php_function_kind(record);
+	return php_function_kind(&fields->php, record);
 }
 
 static enum script_outcome read_php(const struct runtime_fields *fields,

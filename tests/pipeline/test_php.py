@@ -29,15 +29,15 @@ class Php(ScriptTest):
                 of_calls = {7 * number + 3} if inner.name == "spin" else {7 * number + 4, 7 * number + 5}
                 self.assertIn(frame.line, of_calls, frames)
 
-    def check(self, interpreter):
+    def check(self, interpreter, *what, outermost="{main}"):
         """The chains of two seconds."""
-        self.record(interpreter, 2)
+        self.record(interpreter, 2, *what)
         chains, outcomes = self.chains()
         self.assertGreater(len(chains), 500)
         self.assertGreater(outcomes["whole"], 0.97 * (sum(outcomes.values()) - outcomes.get("no-frames", 0)), outcomes)
         for frames in chains:
             self.assertTrue(is_true([frame.name for frame in frames]), frames)
-            self.assertEqual(frames[-1].name, "{main}")
+            self.assertEqual(frames[-1].name, outermost)
             self.check_lines(frames)
         self.assertLessEqual({"array_map", "usort", "preg_replace_callback", "Way::generate", "Unknown::__get", "Ending::__destruct"},
                              {frame.name for frames in chains for frame in frames})
@@ -67,12 +67,11 @@ class Php(ScriptTest):
                 self.assertEqual(frames[1].name, "Way::rest")
                 self.assertTrue(is_true([frame.name for frame in frames]), frames)
 
-    def test_a_fiber_has_none_or_true_ones(self):
-        """It has a C stack of its own, of which nobody knows whose part of the list it executes."""
+    def test_a_fiber_has_its_own(self):
+        """It has a C stack of its own: who has resumed it is on another one."""
         for interpreter in php.interpreters():
-            self.record(interpreter, 1, "fiber")
-            for frames in self.chains()[0]:
-                self.assertTrue(is_true([frame.name for frame in frames]), frames)
+            with self.subTest(interpreter):
+                self.check(interpreter, "fiber", outermost="run_in_turns")
 
 
 class Fake(ScriptTest):

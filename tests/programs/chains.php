@@ -183,6 +183,14 @@ function run($clock, $until)
     }
 }
 
+function run_in_turns($clock, $until)
+{
+    while ($clock() < $until) {
+        f0();
+        Fiber::suspend();
+    }
+}
+
 $seconds = (float)$argv[1];
 $what = $argv[2] ?? '';
 $functions = $what === 'stop' ? 2 : FUNCTIONS;
@@ -199,7 +207,11 @@ if ($what === 'stop') { // for single steps, most of which are to be in calls
     shell_exec('kill -STOP ' . getmypid());
     run('wall_time', wall_time() + $seconds);
 } elseif ($what === 'fiber') {
-    (new Fiber('run'))->start($clock, $clock() + $seconds);
+    $fiber = new Fiber('run_in_turns');
+    $fiber->start($clock, $clock() + $seconds);
+    while (!$fiber->isTerminated()) {
+        $fiber->resume();
+    }
 } else {
     run($clock, $clock() + $seconds);
 }
