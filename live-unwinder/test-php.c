@@ -187,11 +187,45 @@ static void test_functions_that_the_stream_does_not_have(void **state)
 	test_walk_begin(WINDOW);
 	add_call(N_FUNCTIONS + 1, TOP);
 	check_refused(SCRIPT_UNKNOWN);
+}
+
+/* Function 1 is a generator, to which 2 delegates, and to that 3, which some other call resumes. */
+static void make_delegating(uint32_t info)
+{
+	uint64_t back = call_of(4);
+
 	test_walk_begin(WINDOW);
-	add_call(1, TOP);
-	add_call(0, 0); /* stands for generators that delegate */
-	add_call(2, TOP);
-	check_refused(SCRIPT_UNKNOWN);
+	add_call(1, TOP | GENERATOR);
+	add_call(0, 0);
+	memcpy(test_walk_window(1) + fields.frame_previous, &back, sizeof(back));
+	add_call(3, TOP | GENERATOR);
+	add_call(2, info);
+	add_call(INTERNAL, 0);
+	add_call(3, TOP);
+}
+
+static void test_generators_that_delegate_are_callers(void **state)
+{
+	make_delegating(TOP | GENERATOR);
+	assert_int_equal(read_walk(), SCRIPT_WHOLE);
+	assert_int_equal(stack.n, 5);
+	for (uint64_t i = 0; i < 3; i++)
+		assert_int_equal(stack.places[i], script_place(i + 1, LINE + i + 1));
+	assert_int_equal(stack.n_segments, 2);
+	assert_int_equal(stack.segments[0].n, 3);
+	assert_true(stack.segments[0].is_generator);
+	assert_int_equal(stack.segments[0].anchor, call_of(0));
+	make_delegating(TOP); /* no generator delegates */
+	check_refused(SCRIPT_TORN);
+	test_walk_begin(WINDOW);
+	add_call(1, TOP); /* to no generator */
+	add_call(0, 0);
+	add_call(3, TOP | GENERATOR);
+	check_refused(SCRIPT_TORN);
+	test_walk_begin(WINDOW);
+	add_call(1, TOP | GENERATOR);
+	add_call(0, 0); /* none does */
+	check_refused(SCRIPT_TORN);
 }
 
 static void test_activations_hold_a_call_or_their_caller_does(void **state)
@@ -248,6 +282,7 @@ int main(void)
 		TEST(test_a_fiber_ends_what_its_stack_executes),
 		TEST(test_lists_between_two_states),
 		TEST(test_functions_that_the_stream_does_not_have),
+		TEST(test_generators_that_delegate_are_callers),
 		TEST(test_activations_hold_a_call_or_their_caller_does),
 		TEST(test_nothing_holds_the_call),
 		TEST(test_a_generator_runs_in_what_resumes_it),

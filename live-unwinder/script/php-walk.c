@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdbool.h>
+#include <string.h>
 
 #include "common/stream/memory-pieces.h"
 #include "common/stream/script-place.h"
@@ -77,19 +78,26 @@ static void end_segment(struct php_walk *walk, uint64_t entry, uint32_t info)
 	walk->anchor = walk->n_in_segment = 0;
 }
 
+/* Where a call of the script's code is; 0: nobody knows. */
+static uint32_t line_of(const struct php_walk *walk, const char *window)
+{
+	uint32_t line = walk_view_word(window, walk->fields->frame_line);
+
+	return line < SCRIPT_INSTRUCTIONS_MAX ? line : 0;
+}
+
 /* A function that the script's code calls is followed by that; what C calls, by anything. */
 static enum script_outcome take_function(struct php_walk *walk, const struct walk_element *element,
 					 const char *window, const struct script_code_view *code)
 {
 	uint32_t info = walk_view_word(window, walk->fields->frame_info);
-	uint32_t line = walk_view_word(window, walk->fields->frame_line);
 	bool is_script = code->trait == USER_FUNCTION, is_top = info & CALLED_BY_C;
 
 	if (walk->needs_script && !is_script)
 		return SCRIPT_TORN;
 	walk->needs_script = !is_top;
-	line = is_script && line < SCRIPT_INSTRUCTIONS_MAX ? line : 0;
-	walk->stack->places[walk->stack->n++] = script_place(code->number, line);
+	walk->stack->places[walk->stack->n++] =
+		script_place(code->number, is_script ? line_of(walk, window) : 0);
 	walk->n_in_segment++;
 	if (is_script && !walk->anchor)
 		walk->anchor = element->address;
@@ -105,26 +113,81 @@ static enum script_outcome end_fiber(struct php_walk *walk)
 	return SCRIPT_WHOLE;
 }
 
-static enum script_outcome take_call(struct php_walk *walk, size_t i)
+/* What a call executes. SCRIPT_WHOLE, or why it is not known. */
+static enum script_outcome find_function(const struct php_walk *walk,
+					 const struct walk_element *element, const char *window,
+					 struct script_code_view *ret)
 {
-	struct walk_element element;
-	const char *window = walk_view_element(&walk->calls, i, &element);
-	struct script_code_view code = { 0 };
 	uint64_t function = walk_view_word(window, walk->fields->frame_function);
 
-	/* It stands for generators that delegate to the one before it, which the list has not. */
-	if (!function)
-		return SCRIPT_UNKNOWN;
-	switch (code_table_find(walk->codes, walk->process, function, element.identity, &code)) {
+	*ret = (struct script_code_view){ 0 };
+	switch (code_table_find(walk->codes, walk->process, function, element->identity, ret)) {
 	case CODE_IS_KNOWN:
-		if (code.trait == FIBER)
-			return end_fiber(walk);
-		return take_function(walk, &element, window, &code);
+		return SCRIPT_WHOLE;
 	case CODE_IS_UNKNOWN:
-		return element.identity ? SCRIPT_UNKNOWN : SCRIPT_TORN;
+		return element->identity ? SCRIPT_UNKNOWN : SCRIPT_TORN;
 	default:
 		return SCRIPT_TORN;
 	}
+}
+
+/*
+ * Generators that delegate to the one before, from the outermost on: they are its callers, and
+ * executed in its activation, but the list has not them, only a call without a function. Those that
+ * were read from there on end with what that has for its caller.
+ */
+static enum script_outcome take_delegating(struct php_walk *walk, size_t i, size_t *ret_n)
+{
+	struct script_stack *stack = walk->stack;
+	struct walk_element element;
+	const char *window = walk_view_element(&walk->calls, i, &element);
+	uint64_t end = walk_view_word(window, walk->fields->frame_previous);
+	size_t n = 0;
+
+	if (walk->n_in_segment || walk->needs_script || !stack->n_segments ||
+	    !stack->segments[stack->n_segments - 1].is_generator)
+		return SCRIPT_TORN;
+	for (; i + 1 + n < walk->calls.n; n++) {
+		struct script_code_view code;
+		enum script_outcome outcome;
+
+		window = walk_view_element(&walk->calls, i + 1 + n, &element);
+		if (element.address == end)
+			break;
+		outcome = find_function(walk, &element, window, &code);
+		if (outcome != SCRIPT_WHOLE)
+			return outcome;
+		if (code.trait != USER_FUNCTION ||
+		    !(walk_view_word(window, walk->fields->frame_info) & GENERATOR))
+			return SCRIPT_TORN;
+		memmove(stack->places + stack->n - n + 1, stack->places + stack->n - n,
+			n * sizeof(*stack->places));
+		stack->places[stack->n++ - n] = script_place(code.number, line_of(walk, window));
+	}
+	stack->segments[stack->n_segments - 1].n += n;
+	*ret_n = n;
+	return n ? SCRIPT_WHOLE : SCRIPT_TORN;
+}
+
+/* Takes the i-th call, and the last of those that belong to it is `ret_last`. */
+static enum script_outcome take_call(struct php_walk *walk, size_t i, size_t *ret_last)
+{
+	struct walk_element element;
+	const char *window = walk_view_element(&walk->calls, i, &element);
+	struct script_code_view code;
+	enum script_outcome outcome;
+	size_t n = 0;
+
+	*ret_last = i;
+	if (!walk_view_word(window, walk->fields->frame_function)) {
+		outcome = take_delegating(walk, i, &n);
+		*ret_last += n;
+		return outcome;
+	}
+	outcome = find_function(walk, &element, window, &code);
+	if (outcome != SCRIPT_WHOLE)
+		return outcome;
+	return code.trait == FIBER ? end_fiber(walk) : take_function(walk, &element, window, &code);
 }
 
 static enum script_outcome read_calls(struct php_walk *walk)
@@ -137,7 +200,7 @@ static enum script_outcome read_calls(struct php_walk *walk)
 	if (walk->calls.end == WIRE_walk_end_LIMIT)
 		return SCRIPT_LIMIT;
 	for (size_t i = 0; i < walk->calls.n; i++) {
-		enum script_outcome outcome = take_call(walk, i);
+		enum script_outcome outcome = take_call(walk, i, &i);
 
 		if (outcome != SCRIPT_WHOLE)
 			return outcome;

@@ -161,6 +161,31 @@ static __always_inline uint64_t walk_next_below(const struct walk_list *list,
 	return address < state->address ? address : 0;
 }
 
+/*
+ * Where the next element is while those of objects aside are read, or if the current one leads to
+ * such; else `next`.
+ */
+static __always_inline uint64_t walk_next_aside(const struct walk_list *list,
+						struct walk_state *state, const char *window,
+						uint64_t next)
+{
+	uint64_t aside = list->aside, object;
+
+	barrier_var(aside);
+	if (aside > WALK_WINDOW_MAX - 8)
+		return 0;
+	if (state->aside) {
+		object = walk_read_pointer(state->aside + list->aside_next);
+	} else if (!*(const uint64_t *)(window + aside)) {
+		object = state->address - list->aside_within;
+		state->aside_back = next;
+	} else {
+		return next;
+	}
+	state->aside = object && walk_read_pointer(object + list->aside_next) ? object : 0;
+	return state->aside ? walk_read_pointer(object + list->aside_element) : state->aside_back;
+}
+
 /* Goes on to the next element, or to the first one once more. */
 static __always_inline void walk_advance(const struct walk *walk, const char *window)
 {
@@ -193,6 +218,8 @@ static __always_inline void walk_advance(const struct walk *walk, const char *wi
 	else
 		address = list->stride ? state->address + list->stride
 				       : *(const uint64_t *)(window + next);
+	if (list->aside_within)
+		address = walk_next_aside(list, state, window, address);
 	state->address = list->rises && address <= state->address ? 0 : address;
 	state->instruction = *(const uint64_t *)(window + instruction);
 }
@@ -347,7 +374,7 @@ static __always_inline void walk_begin_list(struct walk *walk, const struct walk
 	state->window = walk_window(walk->program, list, number);
 	state->end = WIRE_walk_end_NO_ROOT;
 	state->used += sizeof(struct walk_list_head);
-	state->instruction = state->other = state->is_again = 0;
+	state->instruction = state->other = state->is_again = state->aside = 0;
 	state->address = walk_find_root(&list->roots[0], registers->thread,
 					walk_root_value(walk, list, &list->roots[0]));
 	state->head = state->address;

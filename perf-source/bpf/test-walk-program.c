@@ -204,6 +204,8 @@ static void test_what_exceeds_a_limit_is_not(void **state)
 	IS_REFUSED(program.lists[0].limit = WALK_ELEMENTS_MAX + 1);
 	IS_REFUSED(program.lists[0].limit = 0);
 	IS_REFUSED(program.lists[0].roots[1].n_loads = WALK_LOADS_MAX + 1);
+	IS_REFUSED(program.lists[0].kept = WALK_LISTS_MAX);
+	IS_REFUSED((program.lists[0].aside_within = 1, program.lists[0].aside = 65));
 	IS_REFUSED(program.lists[0].roots[0].base = WALK_BASES_MAX);
 	IS_REFUSED(program.lists[1].window = 7);
 	IS_REFUSED(program.object.size = WALK_OBJECT_MAX + 8);

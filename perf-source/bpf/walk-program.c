@@ -20,7 +20,8 @@ static bool is_list_valid(const struct walk_list *list)
 			return false;
 	if (!is_root_valid(&list->instruction) || !is_root_valid(&list->owner))
 		return false;
-	if (list->kept >= WALK_LISTS_MAX)
+	if (list->kept >= WALK_LISTS_MAX ||
+	    (list->aside_within && !has_pointer(list->aside, list->window)))
 		return false;
 	if (list->array_last && (!list->stride || !has_pointer(list->array, list->window) ||
 				 !has_pointer(list->next, list->window) ||

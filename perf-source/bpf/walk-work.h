@@ -85,6 +85,7 @@ struct walk_state {
 	uint64_t is_again;	   /* which is read once more; of made code: it is the innermost */
 	uint64_t n_steps;	   /* of all searches for code, */
 	uint64_t head, array, head_next; /* of elements in arrays: the head that is next, */
+	uint64_t aside, aside_back;	 /* the object whose element it is, and what comes behind */
 	uint64_t kept[WALK_LISTS_MAX];	 /* what the stack keeps, */
 	uint64_t n_kept;
 	uint64_t place;	  /* where the element is in the part, whose code is next, */

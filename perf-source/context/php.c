@@ -36,6 +36,10 @@ enum {
 	CLASS_READ = WALK_HEAD_MAX,
 	WORD = 8,
 	KIND_READ = 16, /* bytes of zend_vm_kind() */
+	/* struct _zend_generator (Zend/zend_generators.h). */
+	GENERATOR_CALL = 56,
+	GENERATOR_PARENT = 152,
+	GENERATOR_PLACEHOLDER = 184, /* a call, without a function, of one that delegates */
 };
 
 /* Offsets in bytes in struct _zend_op_array, and that of the current call in executor_globals. */
@@ -136,6 +140,10 @@ static struct walk_program make_walk(const struct php_layout *layout, uint64_t g
 			.window = CALL_WINDOW,
 			.next = CALL_PREVIOUS,
 			.limit = CALLS_MAX,
+			.aside = CALL_FUNCTION,
+			.aside_within = GENERATOR_PLACEHOLDER,
+			.aside_element = GENERATOR_CALL,
+			.aside_next = GENERATOR_PARENT,
 			.roots = { { .base = WALK_BASE_ADDRESS,
 				     .start = globals + layout->current_call,
 				     .n_loads = 1,

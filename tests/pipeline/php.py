@@ -42,3 +42,9 @@ def with_compiler():
             found += [[*program, *(part for option in (*options, f"opcache.jit={mode}") for part in ("-d", option))]
                       for mode in ("tracing", "function")]
     return found
+
+
+def delegates_truly(names):
+    """Whether generators that delegate are the callers of the one that is executed."""
+    return all(names[i + 1:i + 4] == ["Way::middle", "Way::outermost", "Way::delegate"]
+               for i, name in enumerate(names) if name == "Way::innermost")

@@ -29,6 +29,12 @@ class Php(ScriptTest):
                 of_calls = {7 * number + 3} if inner.name == "spin" else {7 * number + 4, 7 * number + 5}
                 self.assertIn(frame.line, of_calls, frames)
 
+    def check_delegation(self, frames):
+        self.assertTrue(php.delegates_truly([frame.name for frame in frames]), frames)
+        for inner, frame in zip(frames, frames[1:]):
+            if inner.name in ("Way::innermost", "Way::middle"):
+                self.assertIn("yield from", SOURCE[frame.line - 1], frames)
+
     def check(self, interpreter, *what, outermost="{main}"):
         """The chains of two seconds."""
         self.record(interpreter, 2, *what)
@@ -39,7 +45,9 @@ class Php(ScriptTest):
             self.assertTrue(is_true([frame.name for frame in frames]), frames)
             self.assertEqual(frames[-1].name, outermost)
             self.check_lines(frames)
-        self.assertLessEqual({"array_map", "usort", "preg_replace_callback", "Way::generate", "Unknown::__get", "Ending::__destruct"},
+            self.check_delegation(frames)
+        self.assertLessEqual({"array_map", "usort", "preg_replace_callback", "Way::generate", "Way::innermost", "Unknown::__get",
+                              "Ending::__destruct"},
                              {frame.name for frames in chains for frame in frames})
         return chains
 

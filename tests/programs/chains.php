@@ -93,6 +93,27 @@ abstract class Way
         }
     }
 
+    public static function innermost($callee)
+    {
+        yield $callee();
+    }
+
+    public static function middle($callee)
+    {
+        yield from self::innermost($callee);
+    }
+
+    public static function outermost($callee)
+    {
+        yield from self::middle($callee);
+    }
+
+    public static function delegate($callee)
+    {
+        foreach (self::outermost($callee) as $value) {
+        }
+    }
+
     private static $generators = [];
 
     /* Each generator lives on, and is resumed anew by each call of the one function that has this callee. */
@@ -146,7 +167,7 @@ abstract class Way
     }
 }
 
-const WAYS = ['call', 'map', 'sort', 'replace', 'generate', 'resume', 'get', 'method', 'invoke', 'end', 'handle'];
+const WAYS = ['call', 'map', 'sort', 'replace', 'generate', 'resume', 'get', 'method', 'invoke', 'end', 'handle', 'delegate'];
 
 function name_of($number)
 {

@@ -13,7 +13,7 @@ from interpreters import is_true  # noqa: E402
 SINGLE_STEP = pipeline.BUILD / "tests" / "steps" / "single-step"
 STEPS = 12000  # through two functions
 WAYS = ["Way::call", "array_map", "usort", "preg_replace_callback", "Way::generate", "Way::resume", "Unknown::__get", "Unknown::__call",
-        "Unknown::__invoke", "Ending::__destruct", "Way::handle"]
+        "Unknown::__invoke", "Ending::__destruct", "Way::handle", "Way::outermost"]
 FUNCTIONS = {"f0", "f1_of_f0"}
 WHOLE_MIN = 0.9
 pipeline.PATIENCE_S = 300  # a step is two switches between processes
@@ -43,6 +43,7 @@ class PhpSteps(pipeline.RecordingTest):
         self.assertLessEqual({name} | FUNCTIONS, {each for chain in chains for each in chain})
         for chain in chains:
             self.assertTrue(not chain or (chain[-1] == "{main}" and is_true(chain)), chain)
+            self.assertTrue(php.delegates_truly(chain), chain)
 
 
 if __name__ == "__main__":

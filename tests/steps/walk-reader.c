@@ -398,12 +398,30 @@ static uint64_t next_below(const struct walk_reader *reader, const struct walk_l
 	return at - down < at ? at - down : 0;
 }
 
+/* The same while elements of objects aside are read, or if this one leads to such. */
+static uint64_t next_aside(struct walk_reader *reader, const struct walk_list *list, uint64_t at,
+			   const char *window, uint64_t next)
+{
+	uint64_t word, object;
+
+	memcpy(&word, window + list->aside, sizeof(word));
+	if (!reader->aside && word)
+		return next;
+	if (!reader->aside)
+		reader->aside_back = next;
+	object = reader->aside ? read_pointer(reader, reader->aside + list->aside_next)
+			       : at - list->aside_within;
+	reader->aside = object && read_pointer(reader, object + list->aside_next) ? object : 0;
+	return reader->aside ? read_pointer(reader, object + list->aside_element)
+			     : reader->aside_back;
+}
+
 /* The address of the element behind one; 0: it is the last. */
 static uint64_t next_of(struct walk_reader *reader, const struct walk_list *list, uint64_t at,
 			const char *window)
 {
 	const struct walk_word *word = &reader->runtime.walk.word;
-	uint64_t last = 0;
+	uint64_t last = 0, behind;
 
 	if (list == reader->runtime.walk.lists && word->last_mask) {
 		memcpy(&last, window + list->window, sizeof(last));
@@ -416,8 +434,8 @@ static uint64_t next_of(struct walk_reader *reader, const struct walk_list *list
 		return at + list->stride;
 	if (list->steps)
 		return next_below(reader, list, at, window);
-	memcpy(&at, window + list->next, sizeof(at));
-	return at;
+	memcpy(&behind, window + list->next, sizeof(behind));
+	return list->aside_within ? next_aside(reader, list, at, window, behind) : behind;
 }
 
 /* Puts the objects of an element of a list, and what they are into it. */
@@ -463,6 +481,7 @@ static int read_list(struct walk_reader *reader, struct stage *stage, uint16_t n
 	for (size_t i = 0; i < WALK_ROOTS_MAX && !at; i++)
 		at = find_root(reader, &list->roots[i], registers, reader->kept[list->kept]);
 	reader->head = at;
+	reader->aside = 0;
 	*head = (struct walk_list_head){ number, size, 0, at ? 0 : WIRE_walk_end_NO_ROOT };
 	reader->size += sizeof(*head);
 	while (at && !head->end && r == 0) {

@@ -19,6 +19,7 @@ struct walk_reader {
 	uint64_t n_numbers;
 	uint64_t kept[WALK_LISTS_MAX];
 	uint64_t head, array, head_next; /* of a list of heads with arrays: what is next */
+	uint64_t aside, aside_back;	 /* the object whose element is read, and what follows */
 	char bytes[WIRE_WALK_MAX + WALK_WINDOW_MAX]; /* of the last walk, until the next one */
 	size_t size;
 };
