@@ -60,6 +60,7 @@ static const struct runtime_fields fields = {
 		.proto_count = 12,
 		.proto_total = 56,
 		.proto_constants = 32,
+		.left = TEST_LOOP + 0x200,
 		.torn = { TEST_LOOP + 0x100 },
 	},
 };
@@ -282,6 +283,10 @@ static void test_what_has_called_c_has_noted_it(void **state)
 	test_c_put(0, PC, code_of(4, 30));
 	assert_int_equal(read_walk(), SCRIPT_WHOLE);
 	assert_int_equal(stack.places[0], script_place(1, SCRIPT_INSTRUCTION_UNKNOWN));
+	thread.told.pc = fields.luajit.left; /* that is where a trace began */
+	test_c_put(0, PC, code_of(1, 30));
+	assert_int_equal(read_walk(), SCRIPT_WHOLE);
+	assert_int_equal(stack.places[0], script_place(1, SCRIPT_INSTRUCTION_UNKNOWN));
 	thread.told.fp = THREAD + 8; /* it has not noted it */
 	check_refused(SCRIPT_TORN);
 	thread.told = (struct made_caller){ 0 };
@@ -417,6 +422,9 @@ static void test_frames_are_left_as_the_thread_has_noted(void **state)
 	assert_false(luajit_calls_have(&calls, TEST_LOOP + TEST_LOOP_SIZE));
 	assert_false(finds(&calls, code, cframe(0) - 24, end)); /* it may be entered */
 	assert_false(finds(&calls, TRACE, cframe(0) - 24, end));
+	assert_true(
+		finds(&calls, fields.luajit.left, cframe(0) - 512, end)); /* it leaves a trace */
+	calls = calls_of();
 	assert_true(finds(&calls, code, cframe(0) - 8, end));
 	assert_false(finds(&calls, code, cframe(1), end)); /* it has no frame there */
 	assert_true(finds(&calls, code, cframe(2), cframe(2) + TEST_FRAME));

@@ -244,6 +244,7 @@ static const struct field_name luajit_names[] = {
 	{ "proto.constants", offsetof(struct runtime_fields, luajit.proto_constants), false },
 	{ "text", offsetof(struct runtime_fields, luajit.text), false },
 	{ "text.length", offsetof(struct runtime_fields, luajit.text_length), false },
+	{ "left", offsetof(struct runtime_fields, luajit.left), true },
 	{ "torn0", offsetof(struct runtime_fields, luajit.torn[0]), true },
 	{ "torn1", offsetof(struct runtime_fields, luajit.torn[1]), true },
 	{ "torn2", offsetof(struct runtime_fields, luajit.torn[2]), true },

@@ -98,6 +98,7 @@ struct luajit_fields {
 	int64_t proto_total, proto_constants; /* and bytes in all, in which its constants are */
 	int64_t text; /* behind the head of a string, which has its length at: */
 	int64_t text_length;
+	int64_t left; /* where code that leaves a trace goes on after it has called C */
 	int64_t torn[LUAJIT_TORN_MAX]; /* instructions where a frame has no link yet */
 };
 

@@ -15,8 +15,8 @@ enum {
 	/* From the frame's end on: the return address, and the caller's frame pointer. */
 	RETURN_ADDRESS = WORD,
 	SAVED_FP = 2 * WORD,
-	/* What a trace has for itself: registers, what it has no register for (spadjust), and how
-	 * it was left. */
+	/* What a trace has for itself: registers, what it has no register for (spadjust), and what
+	 * code that leaves it keeps. */
 	TRACE_MAX = 1 << 16,
 	/* What the interpreter has: it has called a part of itself, or enters or leaves a trace. */
 	CALLED = WORD,
@@ -76,6 +76,7 @@ struct luajit_calls luajit_calls_of(const struct luajit_fields *fields,
 		.code_to = loop->to,
 		.cframe = thread.cframe,
 		.cframe_size = fields->cframe_size,
+		.left = fields->left,
 		.is_in_trace = thread.jit_base,
 	};
 }
@@ -85,9 +86,11 @@ static bool is_within(const struct luajit_calls *calls, const struct made_caller
 {
 	uint64_t more = calls->cframe - frame->sp;
 
-	if (luajit_calls_have(calls, frame->pc))
-		return more == 0 || more == CALLED || more == SAVED_FOR_TRACE;
-	return calls->is_in_trace && more >= SAVED_FOR_TRACE && more <= TRACE_MAX;
+	if (luajit_calls_have(calls, frame->pc) &&
+	    (more == 0 || more == CALLED || more == SAVED_FOR_TRACE))
+		return true;
+	return (calls->is_in_trace || frame->pc == calls->left) && more >= SAVED_FOR_TRACE &&
+	       more <= TRACE_MAX;
 }
 
 /*

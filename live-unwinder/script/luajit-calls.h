@@ -20,6 +20,7 @@ struct luajit_calls {
 	uint64_t code_from, code_to; /* of the interpreter */
 	uint64_t cframe;	     /* the next frame to be left; 0: none is known */
 	uint64_t cframe_size;	     /* 0: the process has no LuaJIT */
+	uint64_t left;		     /* where code that leaves a trace goes on */
 	bool is_in_trace;	     /* that may be one that a trace is executed in */
 };
 

@@ -235,7 +235,8 @@ static enum script_outcome take_calling(struct luajit_walk *walk, const struct l
 	if (walk->of->told.fp != walk->thread ||
 	    !luajit_cframe_read(walk->of->sample, walk->of->sp, walk->cframe, &cframe))
 		return SCRIPT_TORN;
-	walk->pc = cframe.pc;
+	/* What was noted is where the trace began, and not where it is left. */
+	walk->pc = walk->of->told.pc == (uint64_t)walk->fields->left ? 0 : cframe.pc;
 	return take_frame(walk, frame);
 }
 

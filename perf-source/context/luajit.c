@@ -74,6 +74,7 @@ struct luajit_places {
 	struct interpreter_loop loop;
 	uint16_t current; /* of what all share: the current thread, behind which jit_base is, */
 	uint16_t first_thread;	 /* and the main thread */
+	uint64_t left;		 /* where code that leaves a trace goes on after it has called C */
 	uint64_t torn[TORN_MAX]; /* instructions behind which a frame's link is written */
 	size_t n_torn;
 };
@@ -91,6 +92,22 @@ static int32_t distance_at(const uint8_t *at)
 
 	memcpy(&ret, at, sizeof(ret));
 	return ret;
+}
+
+/* Where a call returns to that follows on `movq $0,jit_base(%r14)`. False: none does. */
+static bool find_left(const uint8_t *code, const uint8_t *at, const uint8_t *end,
+		      struct luajit_places *ret)
+{
+	static const uint8_t ends[] = { 0x49, 0xc7, 0x86 };
+	enum { SIZE = sizeof(ends) + 2 * sizeof(int32_t), CALL = 0xe8, CALL_SIZE = 5, NEAR = 64 };
+
+	if (end - at < NEAR)
+		return false;
+	at = find_bytes(at, at + NEAR - SIZE - CALL_SIZE, ends, sizeof(ends));
+	if (!at || at[SIZE] != CALL)
+		return false;
+	ret->left = ret->loop.parts[0].from + (at - code) + SIZE + CALL_SIZE;
+	return true;
 }
 
 /*
@@ -122,7 +139,7 @@ static bool find_current(const uint8_t *code, const uint8_t *end, struct luajit_
 		    distance_at(at + STEP + sizeof(base)) != to + GLOBAL_JIT_BASE)
 			continue;
 		ret->current = behind + to;
-		return behind + to > 0 && behind + to < INT16_MAX;
+		return behind + to > 0 && behind + to < INT16_MAX && find_left(code, at, end, ret);
 	}
 	return false;
 }
@@ -327,16 +344,15 @@ static void describe(const struct loaded_image *image, const struct luajit_place
 {
 	size_t used;
 
-	snprintf(
-		ret->layout, sizeof(ret->layout),
-		"frame.function=%d frame.proto=%d frame.continuation=%d frame.continuation.pc=%d frame.link=%d "
-		"thread.stack=%d thread.cframe=%d global.jit_base=%d cframe.size=%d proto.size=%d "
-		"proto.count=%d proto.line=%d proto.lines=%d proto.total=%d proto.constants=%d "
-		"text=%d text.length=%d",
-		FRAME_FUNCTION, FRAME_WINDOW, FRAME_CONTINUATION, FRAME_CONTINUATION_PC, FRAME_LINK,
-		THREAD_STACK, THREAD_CFRAME, GLOBAL_JIT_BASE, CFRAME_SIZE, PROTO_SIZE, PROTO_N_CODE,
-		PROTO_LINE, PROTO_N_LINES, PROTO_TOTAL, PROTO_CONSTANTS, STRING_TEXT,
-		STRING_LENGTH);
+	snprintf(ret->layout, sizeof(ret->layout),
+		 "frame.function=%d frame.proto=%d frame.continuation=%d frame.continuation.pc=%d "
+		 "frame.link=%d thread.stack=%d thread.cframe=%d global.jit_base=%d cframe.size=%d "
+		 "proto.size=%d proto.count=%d proto.line=%d proto.lines=%d proto.total=%d "
+		 "proto.constants=%d text=%d text.length=%d left=%" PRIu64,
+		 FRAME_FUNCTION, FRAME_WINDOW, FRAME_CONTINUATION, FRAME_CONTINUATION_PC,
+		 FRAME_LINK, THREAD_STACK, THREAD_CFRAME, GLOBAL_JIT_BASE, CFRAME_SIZE, PROTO_SIZE,
+		 PROTO_N_CODE, PROTO_LINE, PROTO_N_LINES, PROTO_TOTAL, PROTO_CONSTANTS, STRING_TEXT,
+		 STRING_LENGTH, image->bias + places->left);
 	for (size_t i = 0; i < places->n_torn; i++) {
 		used = strlen(ret->layout);
 		snprintf(ret->layout + used, sizeof(ret->layout) - used, " torn%zu=%" PRIu64, i,

@@ -31,7 +31,7 @@ FIELDS = {
             "text.short", "text.long", "text.far", "call.c", "call.fresh"),
     "luajit": ("frame.function", "frame.proto", "frame.continuation", "frame.continuation.pc", "frame.link", "thread.stack",
                "thread.cframe", "global.jit_base", "cframe.size", "proto.size", "proto.count", "proto.line", "proto.lines", "proto.total",
-               "proto.constants", "text", "text.length", *(f"torn{i}" for i in range(8))),
+               "proto.constants", "text", "text.length", "left", *(f"torn{i}" for i in range(8))),
     "beam": ("process.top", "stack.end", "function.size", "function.arity", "atom.size", "atom.length"),
     "hotspot": (*(f"frames.from{i}" for i in range(16)), *(f"frames.to{i}" for i in range(16)), "method.type",
                 "method.archived", "method.size", "method.const", "const.size", "const.code", "const.flags", "text",
@@ -43,7 +43,7 @@ NUMBERS = {"cpython": 0, "php": 1, "ruby": 3, "hotspot": 4, "perl": 5, "lua": 6,
 CORPORA = {"cpython": "cpython-code", "php": "php-function", "ruby": "ruby-code", "hotspot": "hotspot-method",
            "perl": "perl-sub", "lua": "lua-proto", "luajit": "luajit-proto", "beam": "beam-function"}
 WITH_BYTES = {"hotspot", "perl", "lua", "luajit"}  # of objects, in seeds of walks
-ADDRESSES = re.compile(r"(code|method)\.type|method\.archived|stack\.end|torn\d|(resume|frames|catch|main)\.(from|to)\d*")  # of no use to the targets
+ADDRESSES = re.compile(r"(code|method)\.type|method\.archived|stack\.end|left|torn\d|(resume|frames|catch|main)\.(from|to)\d*")  # of no use to the targets
 CODE_MIN = {"hotspot": 1500, "perl": 1500, "beam": 1500}  # bytes of a record of a method, or a sub, and of few others
 OBJECTS_MAX, OBJECTS_WITH_BYTES_MAX, BYTES_MAX, SEEDS = 255, 16, 6000, 3
 
