@@ -80,8 +80,8 @@ static enum script_outcome take_call(struct lua_walk *walk, const struct walk_el
 	uint32_t status = status_of(walk, window);
 	struct script_code_view code = { 0 };
 
-	if (status >> walk->fields->call_c &
-	    1) { /* they are C functions of the stack; what C calls is fresh */
+	/* They are C functions of the stack; what C calls is fresh. */
+	if (status >> walk->fields->call_c & 1) {
 		walk->has_call = true;
 		return walk->segment.n ? SCRIPT_TORN : SCRIPT_WHOLE;
 	}

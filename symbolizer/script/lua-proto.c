@@ -17,13 +17,26 @@ enum {
 	MARK_LINE = 4,
 };
 
-/* Takes over a string up to its first zero, or newline. Empty: it was not in memory. */
+void lua_source_take(const struct wire_blob *piece, size_t from, size_t length,
+		     char ret[SCRIPT_TEXT_MAX])
+{
+	const char *text = (const char *)piece->data + from;
+	size_t n_read = piece->size > from ? piece->size - from : 0;
+
+	length = length < n_read ? length : n_read;
+	length = length < SCRIPT_TEXT_MAX - 1 ? length : SCRIPT_TEXT_MAX - 1;
+	length = strnlen(text, length);
+	memcpy(ret, text, length);
+	ret[length] = 0;
+	ret[strcspn(ret, "\n")] = 0;
+}
+
+/* Empty: it was not in memory. */
 static void decode_source(const struct lua_fields *fields, const struct wire_blob *piece,
 			  char ret[SCRIPT_TEXT_MAX])
 {
-	size_t length, n_read, from = fields->text;
+	size_t length, from = fields->text;
 	uint8_t type, n;
-	const char *text;
 
 	if (!memory_field(piece, TYPE_AT, &type, sizeof(type)) ||
 	    !memory_field(piece, fields->text_short, &n, sizeof(n)) ||
@@ -33,16 +46,8 @@ static void decode_source(const struct lua_fields *fields, const struct wire_blo
 		length = n;
 	else
 		from = fields->text_far;
-	if (piece->size <= from ||
-	    (type != SHORT_STRING && from != (size_t)fields->text && n != REGULAR))
-		return;
-	text = (const char *)piece->data + from;
-	n_read = piece->size - from;
-	length = length < n_read ? length : n_read;
-	length = length < SCRIPT_TEXT_MAX - 1 ? length : SCRIPT_TEXT_MAX - 1;
-	length = strnlen(text, length);
-	memcpy(ret, text, length);
-	ret[strcspn(ret, "\n")] = 0;
+	if (type == SHORT_STRING || from == (size_t)fields->text || n == REGULAR)
+		lua_source_take(piece, from, length, ret);
 }
 
 /* The line of a mark at an instruction; 0: it was not read. */

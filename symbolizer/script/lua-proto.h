@@ -13,6 +13,13 @@ int lua_proto_decode(const struct lua_fields *fields, const struct wire_memory *
 		     struct script_code_text *ret, struct script_lines *ret_lines);
 
 /*
+ * Takes the first line of a source of so many characters, which lies so many bytes behind the begin
+ * of a piece, as far as it was read.
+ */
+void lua_source_take(const struct wire_blob *piece, size_t from, size_t length,
+		     char ret[SCRIPT_TEXT_MAX]);
+
+/*
  * Names a function that begins in a line (0: a main chunk) of a source, as Lua keeps that: "@FILE",
  * "=what is shown", or the text itself. Empty: it is not known.
  */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "symbolizer/script/lua-proto.h"
 #include "symbolizer/script/luajit-proto.h"
@@ -12,24 +11,6 @@ enum {
 	ONE_BYTE = 1 << 8,
 	TWO_BYTES = 1 << 16,
 };
-
-/* Takes over a string up to its first zero, or newline. Empty: it was not in memory. */
-static void decode_source(const struct luajit_fields *fields, const struct wire_blob *piece,
-			  char ret[SCRIPT_TEXT_MAX])
-{
-	const char *text = (const char *)piece->data + fields->text;
-	uint32_t length;
-	size_t n;
-
-	if (piece->size <= (size_t)fields->text ||
-	    !memory_field(piece, fields->text_length, &length, sizeof(length)))
-		return;
-	n = piece->size - fields->text;
-	n = length < n ? length : n;
-	n = strnlen(text, n < SCRIPT_TEXT_MAX - 1 ? n : SCRIPT_TEXT_MAX - 1);
-	memcpy(ret, text, n);
-	ret[strcspn(ret, "\n")] = 0;
-}
 
 static size_t unit_of(uint32_t n_lines)
 {
@@ -59,7 +40,7 @@ int luajit_proto_decode(const struct luajit_fields *fields, const struct wire_me
 	char text[SCRIPT_TEXT_MAX] = "";
 	struct wire_blob source, lines;
 	struct memory_pieces pieces;
-	uint32_t n_lines;
+	uint32_t n_lines, length;
 
 	*ret = (struct script_code_text){ 0 };
 	*ret_lines = (struct script_lines){ 0 };
@@ -69,7 +50,8 @@ int luajit_proto_decode(const struct luajit_fields *fields, const struct wire_me
 	    !memory_field(&record->bytes, fields->proto_lines, &n_lines, sizeof(n_lines)) ||
 	    !memory_pieces_next(&pieces, &source) || !memory_pieces_next(&pieces, &lines))
 		return 1;
-	decode_source(fields, &source, text);
+	if (memory_field(&source, fields->text_length, &length, sizeof(length)))
+		lua_source_take(&source, fields->text, length, text);
 	lua_proto_name(text, ret_lines->first_line, ret);
 	return make_lines(&lines, n_lines, ret_lines);
 }

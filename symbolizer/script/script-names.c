@@ -185,34 +185,35 @@ static struct script_code *make_hotspot(const struct runtime_fields *fields,
 	return make_code(&method.text, &method.lines);
 }
 
+/* Of a function that was decoded, if `r` is 0. Takes its lines. */
+static struct script_code *make_decoded(int r, const struct script_code_text *text,
+					const struct script_lines *lines, bool *ret_is_damaged)
+{
+	struct script_code *made = r == 0 ? make_code(text, lines) : NULL;
+
+	*ret_is_damaged = r > 0;
+	free((void *)lines->bytes);
+	return made;
+}
+
 static struct script_code *make_lua(const struct runtime_fields *fields,
 				    const struct wire_memory *record, bool *ret_is_damaged)
 {
-	struct script_code *made = NULL;
 	struct script_code_text text;
 	struct script_lines lines;
 	int r = lua_proto_decode(&fields->lua, record, &text, &lines);
 
-	*ret_is_damaged = r > 0;
-	if (r == 0)
-		made = make_code(&text, &lines);
-	free((void *)lines.bytes);
-	return made;
+	return make_decoded(r, &text, &lines, ret_is_damaged);
 }
 
 static struct script_code *make_luajit(const struct runtime_fields *fields,
 				       const struct wire_memory *record, bool *ret_is_damaged)
 {
-	struct script_code *made = NULL;
 	struct script_code_text text;
 	struct script_lines lines;
 	int r = luajit_proto_decode(&fields->luajit, record, &text, &lines);
 
-	*ret_is_damaged = r > 0;
-	if (r == 0)
-		made = make_code(&text, &lines);
-	free((void *)lines.bytes);
-	return made;
+	return make_decoded(r, &text, &lines, ret_is_damaged);
 }
 
 /* The places of BEAM are lines. */
