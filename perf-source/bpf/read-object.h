@@ -205,6 +205,20 @@ static __always_inline uint64_t walk_indexed(const struct walk_text *text,
 	return walk_read_pointer(base + text->pointer + n * sizeof(uint64_t));
 }
 
+/* The address behind a table to which a text leads; 0: it is not there. */
+static __always_inline uint64_t walk_behind_table(const struct walk_text *text, uint64_t base,
+						  uint64_t mask)
+{
+	uint64_t table = walk_read_pointer(base + text->pointer) & mask,
+		 owner = walk_read_pointer(base + text->table_owner) & mask;
+	uint32_t last = 0;
+
+	if (!table || !owner ||
+	    bpf_probe_read_user(&last, sizeof(last), (const void *)(owner + text->table_last)))
+		return 0;
+	return table + (last + 1ULL) * text->table_entry;
+}
+
 /*
  * The address of a text of the object in `memory`; 0: it has none. The head of text `near` has been
  * read, so what it leads to need not be read once more; 0: none.
@@ -233,6 +247,8 @@ __noinline uint64_t walk_text_address(const struct walk_text *text, uint64_t mas
 		return 0;
 	if (text->index_of)
 		return walk_indexed(text, memory, base) & mask;
+	if (text->table_entry)
+		return walk_behind_table(text, base, mask);
 	if (text->count_scale && near == of)
 		n = memory->head[text->count % WALK_FIELDS_MAX];
 	else if (text->count_scale &&

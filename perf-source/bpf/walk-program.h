@@ -193,6 +193,13 @@ struct walk_text {
 	/* If it is not 0: one more than where the head has the text's length, in two bytes. */
 	uint8_t length_at;
 	uint8_t is_here; /* it is part of the text before: where that would have its address */
+	/*
+	 * If `table_entry` is not 0: it lies behind a table with entries of so many bytes, of which
+	 * the text before has the address; and, at `table_owner`, that of what has the number of
+	 * the last entry, in 4 bytes at `table_last`.
+	 */
+	uint8_t table_entry;
+	uint16_t table_owner, table_last;
 };
 
 /*

@@ -17,9 +17,6 @@ enum {
 	PERL_5 = 5,
 	CONTEXTS_MAX = 512,
 	WORD = 8,
-	/* struct interpreter (intrpvar.h), the same in all versions that are known. */
-	INTERPRETER_COP = 208,
-	INTERPRETER_STACK = 224,
 	/* PERL_SI (cop.h). */
 	STACK_CONTEXTS = 8,
 	STACK_PREVIOUS = 16,
@@ -54,10 +51,13 @@ enum {
 	GLOB_SIZE = 48,
 	GLOB_NAME = 32,
 	GLOB_STASH = 40,
-	/* struct xpvhv_with_aux (hv.h). */
-	STASH_SIZE = 64,
-	STASH_NAME = 32,
-	STASH_COUNT = 60,   /* of its names; 0: it has one, else an array of them */
+	/* struct xpvhv_aux (hv.h): of the names; 0: it has one, else an array of them. */
+	NAMES_COUNT = 28,
+	NAMES_SIZE = 32,
+	/* Up to 5.34 they are behind the table of the package, elsewhere part of its body. */
+	STASH_TABLE = 16,
+	STASH_LAST = 24,
+	STASH_NAMES = 32,
 	KEY_READ = 8 + 192, /* a HEK: its head, and so many characters */
 	/* COP. */
 	COP_SIZE = 56,
@@ -71,15 +71,20 @@ enum {
 	BETWEEN_MAX = 4, /* bytes */
 };
 
-/* How large the interpreter structure is, and where PL_ppaddr has what executes `eval {}`. */
+/*
+ * How large the interpreter structure is (intrpvar.h), and where it has what is executed; where
+ * PL_ppaddr has what executes `eval {}`; and where a package's body has its names.
+ */
 struct perl_layout {
 	uint8_t minor;
-	uint16_t size, enter_try;
+	uint16_t size, cop, stack, enter_try;
+	uint16_t names; /* 0: they are behind its table */
 };
 
 static const struct perl_layout layouts[] = {
-	{ 36, 3768, 347 }, { 38, 3896, 350 }, { 40, 3768, 350 },
-	{ 42, 3768, 354 }, { 44, 3776, 354 },
+	{ 32, 3792, 224, 240, 347, 0 },		  { 36, 3768, 208, 224, 347, STASH_NAMES },
+	{ 38, 3896, 208, 224, 350, STASH_NAMES }, { 40, 3768, 208, 224, 350, STASH_NAMES },
+	{ 42, 3768, 208, 224, 354, STASH_NAMES }, { 44, 3776, 208, 224, 354, STASH_NAMES },
 };
 
 static const struct perl_layout *find_layout(const struct loaded_image *image,
@@ -110,7 +115,7 @@ struct perl_places {
 static bool is_as_known(const struct loaded_image *image, const struct perl_layout *layout)
 {
 	uint8_t code[CODE_READ];
-	uint32_t operand = INTERPRETER_STACK;
+	uint32_t operand = layout->stack;
 	GElf_Sym size, reader;
 	uint16_t number;
 
@@ -218,8 +223,22 @@ static struct walk_text key_at(enum perl_sub_piece of, uint16_t pointer)
 	return key;
 }
 
+/* The names of a package. */
+static struct walk_text names_of(const struct perl_layout *layout, enum perl_sub_piece stash)
+{
+	struct walk_text names = behind(stash, VALUE_BODY, layout->names + NAMES_SIZE);
+
+	if (layout->names)
+		return names;
+	names.pointer = STASH_TABLE;
+	names.table_entry = WORD;
+	names.table_owner = VALUE_BODY;
+	names.table_last = STASH_LAST;
+	return names;
+}
+
 /* A sub has a glob, which has its name and its package; or it has its name, and a package. */
-static struct walk_object sub(void)
+static struct walk_object sub(const struct perl_layout *layout)
 {
 	return (struct walk_object){
 		.pointer_mask = UINT64_MAX,
@@ -245,15 +264,14 @@ static struct walk_object sub(void)
 						 .words = word(GLOB_NAME) | word(GLOB_STASH) },
 			[PERL_SUB_GLOB_NAME] = key_at(PERL_SUB_GLOB_BODY, GLOB_NAME),
 			[PERL_SUB_GLOB_STASH] = behind(PERL_SUB_GLOB_BODY, GLOB_STASH, VALUE_SIZE),
-			[PERL_SUB_GLOB_STASH_BODY] =
-				behind(PERL_SUB_GLOB_STASH, VALUE_BODY, STASH_SIZE),
+			[PERL_SUB_GLOB_STASH_BODY] = names_of(layout, PERL_SUB_GLOB_STASH),
 			[PERL_SUB_GLOB_STASH_NAME] =
-				behind(PERL_SUB_GLOB_STASH_BODY, STASH_NAME, KEY_READ),
+				behind(PERL_SUB_GLOB_STASH_BODY, layout->names, KEY_READ),
 			[PERL_SUB_GLOB_STASH_NAMES] =
 				behind(PERL_SUB_GLOB_STASH_NAME, 0, KEY_READ),
 			[PERL_SUB_STASH] = behind(PERL_SUB_BODY, SUB_STASH, VALUE_SIZE),
-			[PERL_SUB_STASH_BODY] = behind(PERL_SUB_STASH, VALUE_BODY, STASH_SIZE),
-			[PERL_SUB_STASH_NAME] = behind(PERL_SUB_STASH_BODY, STASH_NAME, KEY_READ),
+			[PERL_SUB_STASH_BODY] = names_of(layout, PERL_SUB_STASH),
+			[PERL_SUB_STASH_NAME] = behind(PERL_SUB_STASH_BODY, layout->names, KEY_READ),
 			[PERL_SUB_STASH_NAMES] = behind(PERL_SUB_STASH_NAME, 0, KEY_READ),
 			[PERL_SUB_FILE] = behind(PERL_SUB_BODY, SUB_FILE, FILE_READ),
 		},
@@ -293,6 +311,7 @@ static struct walk_object position(const struct perl_places *places)
 }
 
 static struct walk_program make_walk(const struct loaded_image *image,
+				     const struct perl_layout *layout,
 				     const struct perl_places *places)
 {
 	struct walk_root root = { .base = WALK_BASE_THREAD_KEY,
@@ -306,7 +325,7 @@ static struct walk_program make_walk(const struct loaded_image *image,
 			     .array_last = STACK_LAST,
 			     .limit = CONTEXTS_MAX },
 			   { .window = CURRENT_WINDOW, .limit = 1 } },
-		.object = sub(),
+		.object = sub(layout),
 		.beside = position(places),
 	};
 
@@ -320,17 +339,17 @@ static struct walk_program make_walk(const struct loaded_image *image,
 		return walk;
 	}
 	root.n_loads = 2;
-	root.loads[0] = INTERPRETER_STACK;
+	root.loads[0] = layout->stack;
 	walk.lists[0].roots[0] = root;
 	root.n_loads = 1;
-	root.loads[0] = INTERPRETER_COP - CONTEXT_COP;
+	root.loads[0] = layout->cop - CONTEXT_COP;
 	walk.lists[1].roots[0] = root;
 	return walk;
 }
 
-static void describe(const struct loaded_image *image, const struct perl_places *places,
-		     const struct interpreter_loop *catcher, const GElf_Sym *run,
-		     struct runtime *ret)
+static void describe(const struct loaded_image *image, const struct perl_layout *layout,
+		     const struct perl_places *places, const struct interpreter_loop *catcher,
+		     const GElf_Sym *run, struct runtime *ret)
 {
 	uint64_t bias = image->bias;
 
@@ -341,10 +360,10 @@ static void describe(const struct loaded_image *image, const struct perl_places 
 		 "sub.count=%d cop.size=%d cop.line=%d catch.from=%" PRIu64 " catch.to=%" PRIu64
 		 " main.from=%" PRIu64 " main.to=%" PRIu64,
 		 STACK_CONTEXTS, STACK_PREVIOUS, STACK_LAST, STACK_TYPE, CONTEXT_SIZE, CONTEXT_COP,
-		 CONTEXT_RETURN, CONTEXT_SUB, CONTEXT_WINDOW, places->key ? INTERPRETER_COP : -1,
-		 VALUE_SIZE, SUB_SIZE, SUB_NAME, SUB_FLAGS, STASH_COUNT, COP_SIZE, COP_LINE,
-		 bias + catcher->parts[0].from, bias + catcher->parts[0].to, bias + run->st_value,
-		 bias + run->st_value + run->st_size);
+		 CONTEXT_RETURN, CONTEXT_SUB, CONTEXT_WINDOW, places->key ? layout->cop : -1,
+		 VALUE_SIZE, SUB_SIZE, SUB_NAME, SUB_FLAGS, layout->names + NAMES_COUNT, COP_SIZE,
+		 COP_LINE, bias + catcher->parts[0].from, bias + catcher->parts[0].to,
+		 bias + run->st_value, bias + run->st_value + run->st_size);
 }
 
 enum runtime_state perl_find(const struct loaded_image *image, struct runtime *ret)
@@ -370,8 +389,8 @@ enum runtime_state perl_find(const struct loaded_image *image, struct runtime *r
 	    !loaded_image_find_symbol(image, "perl_run", &run) ||
 	    !interpreter_loop_find(image, "Perl_runops_standard", &loop))
 		return RUNTIME_OTHER_BUILD;
-	ret->walk = make_walk(image, &places);
-	describe(image, &places, &catcher, &run, ret);
+	ret->walk = make_walk(image, layout, &places);
+	describe(image, layout, &places, &catcher, &run, ret);
 	interpreter_loop_describe(&loop, image->bias, ret->layout, sizeof(ret->layout));
 	return RUNTIME_KNOWN;
 }

@@ -7,7 +7,7 @@ from interpreters import PROGRAMS, fetch_package
 
 CHAINS = PROGRAMS / "chains.pl"
 FAKE = pipeline.BUILD / "tests" / "pipeline" / "perl-fake"
-FROM_DEBIAN = {"5.36": "bookworm", "5.40": "trixie", "5.44": "experimental,sid"}
+FROM_DEBIAN = {"5.32": "bullseye", "5.36": "bookworm", "5.40": "trixie", "5.44": "experimental,sid"}
 MODULES = "usr/lib/x86_64-linux-gnu/perl-base", "usr/lib/x86_64-linux-gnu/perl/*", "usr/share/perl/*"
 
 

@@ -243,12 +243,22 @@ static size_t read_text(const struct walk_reader *reader, const struct walk_text
 }
 
 /* The address of a text, which an object or what belongs to it has; 0: it has none. */
-static uint64_t text_address(const struct walk_text *text, const char *from)
+static uint64_t text_address(const struct walk_reader *reader, const struct walk_text *text,
+			     const char *from)
 {
-	uint64_t first, at;
+	uint64_t first, at, owner;
+	uint32_t last;
 
 	memcpy(&first, from, sizeof(first));
 	memcpy(&at, from + text->pointer, sizeof(at));
+	if (text->table_entry) {
+		memcpy(&owner, from + text->table_owner, sizeof(owner));
+		return at && owner &&
+				       read_memory(reader, owner + text->table_last, &last,
+						   sizeof(last))
+			       ? at + (last + 1ULL) * text->table_entry
+			       : 0;
+	}
 	return text->of_kind && (first & text->kinds) != text->of_kind ? 0 : at;
 }
 
@@ -293,8 +303,9 @@ static size_t read_object(const struct walk_reader *reader, const struct walk_ob
 			*ret_identity = hash(*ret_identity, bytes + i * 8, 8);
 	for (size_t i = 0; i < WALK_TEXTS_MAX && object->texts[i].size; i++) {
 		const char *from = bytes + offsets[object->texts[i].of];
-		uint64_t n = read_text(reader, &object->texts[i], bytes,
-				       text_address(&object->texts[i], from), bytes + used + 8);
+		uint64_t n =
+			read_text(reader, &object->texts[i], bytes,
+				  text_address(reader, &object->texts[i], from), bytes + used + 8);
 
 		memcpy(bytes + used, &n, sizeof(n));
 		*ret_identity = hash_text(*ret_identity, &object->texts[i], bytes + used + 8, n);
