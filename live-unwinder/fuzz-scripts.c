@@ -95,6 +95,8 @@ static void take_lua(struct fuzz_input *input, struct lua_fields *fields)
 	take_numbers(input, numbers, sizeof(*fields) / sizeof(int64_t));
 	for (size_t i = 0; i < sizeof(*fields) / sizeof(int64_t); i++)
 		numbers[i] &= INT16_MAX;
+	fields->call_c &= 31;
+	fields->call_fresh &= 31;
 }
 
 static void take_perl(struct fuzz_input *input, struct perl_fields *fields)
