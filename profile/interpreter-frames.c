@@ -31,7 +31,8 @@ struct hiding {
 	const struct names *names;
 	const struct image_table *images;
 	const struct named_stack *stack;
-	bool is_made; /* scripts are made code, which unknown functions have places in, too */
+	bool is_made;	   /* scripts are made code, which unknown functions have places in, too */
+	bool loop_calls_c; /* without a function of a script between, as LuaJIT's does */
 	uint64_t interpreters[INTERPRETERS_MAX]; /* see image_of() */
 	uint32_t loops[INTERPRETERS_MAX];	 /* names of what calls functions of a script */
 	size_t n_interpreters, n_loops;
@@ -133,6 +134,7 @@ static void find_interpreters(struct hiding *hiding)
 		if (!is_interpreter(hiding, i) && hiding->n_interpreters < INTERPRETERS_MAX)
 			hiding->interpreters[hiding->n_interpreters++] = image_of(hiding, i);
 		hiding->is_made |= language_of(hiding, i + 1) == SCRIPT_HOTSPOT;
+		hiding->loop_calls_c |= language_of(hiding, i + 1) == SCRIPT_LUAJIT;
 		if (!hiding->is_made && !is_loop(hiding, i) && hiding->n_loops < INTERPRETERS_MAX)
 			hiding->loops[hiding->n_loops++] = name_of(hiding, i);
 	}
@@ -187,7 +189,7 @@ static bool is_trampoline(const struct hiding *hiding, size_t i)
  */
 static bool runs_unknown_script(const struct hiding *hiding, size_t i)
 {
-	return is_loop(hiding, i) && !runs_script(hiding, i);
+	return !hiding->loop_calls_c && is_loop(hiding, i) && !runs_script(hiding, i);
 }
 
 /* Perl's loop has a function for each kind of operation, which is part of the loop to others. */

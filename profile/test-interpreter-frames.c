@@ -107,6 +107,15 @@ static void test_functions_of_another_interpreter_are_not_hidden_without_a_sign(
 	assert_remains("i._start i.loop s.f i.switch i.loop i.call i.loop s.g", "f loop g");
 }
 
+/* It executes functions of C without one of Lua between. */
+static void test_the_loop_of_luajit_is_hidden_everywhere(void **state)
+{
+	script_address = script_start(SCRIPT_LUAJIT);
+	assert_remains("i._start c.main i.lua_cpcall i.loop i.docall i.loop s.main s.f i.sort",
+		       "main f sort");
+	script_address = 0;
+}
+
 /* They are functions of the interpreter, and what they call is shown. */
 static void test_operations_of_perl_are_its_loop(void **state)
 {
@@ -164,6 +173,7 @@ int main(void)
 		cmocka_unit_test(test_callbacks_of_the_interpreter_and_of_others),
 		cmocka_unit_test(
 			test_functions_of_another_interpreter_are_not_hidden_without_a_sign),
+		cmocka_unit_test(test_the_loop_of_luajit_is_hidden_everywhere),
 		cmocka_unit_test(test_operations_of_perl_are_its_loop),
 		cmocka_unit_test(test_a_function_and_its_trampoline_are_one),
 		cmocka_unit_test(test_what_runs_outside_of_scripts_remains),
