@@ -56,10 +56,10 @@ def fields_of(language, layout):
 def walk_of(record):
     fields = walks.Fields(record)
     fields.skip(7)
-    fields.addresses(), fields.addresses(), fields.bytes()
+    fields.addresses(), fields.addresses(), fields.blob()
     fields.skip(9)
-    fields.bytes(), fields.skip(1)
-    return fields.bytes()
+    fields.blob(), fields.skip(1)
+    return fields.blob()
 
 
 def seed_of(language, address, identity, data):

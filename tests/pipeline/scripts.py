@@ -19,9 +19,9 @@ def read_symbol(record):
     """((image, offset), Symbol)"""
     fields = walks.Fields(record)
     image, offset, *_ = (fields.number() for _ in range(4))
-    name = fields.bytes().decode()
-    fields.bytes()
-    file, line = fields.bytes().decode(), fields.number()
+    name = fields.string().decode()
+    fields.string()
+    file, line = fields.string().decode(), fields.number()
     return (image, offset), Symbol(name, file, line)
 
 

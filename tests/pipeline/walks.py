@@ -32,11 +32,18 @@ class Fields:
     def addresses(self):
         return [self.number() for _ in range(self.number())]
 
-    def bytes(self):
-        """A string or a blob: a zero byte follows, and zeros up to a whole word."""
+    def string(self):
+        """A zero byte follows, and zeros up to a whole word."""
         size = self.number()
         found = self.record[self.at:self.at + size]
         self.at += size + 8 - size % 8
+        return found
+
+    def blob(self):
+        """Eight zero bytes follow, and zeros up to a whole word."""
+        size = self.number()
+        found = self.record[self.at:self.at + size]
+        self.at += size + 8 + -size % 8
         return found
 
 
@@ -60,10 +67,10 @@ def read_sample(record):
     fields.skip(1)
     process, tid = fields.number(), fields.number()
     fields.skip(4)
-    fields.addresses(), fields.addresses(), fields.bytes()
+    fields.addresses(), fields.addresses(), fields.blob()
     fields.skip(9)
-    fields.bytes(), fields.skip(1)
-    return Sample(process, tid, read_walk(fields.bytes()), fields.number())
+    fields.blob(), fields.skip(1)
+    return Sample(process, tid, read_walk(fields.blob()), fields.number())
 
 
 def read_runtime(record):
@@ -71,7 +78,7 @@ def read_runtime(record):
     fields = Fields(record)
     process = fields.number()
     fields.skip(2)
-    kind, version, layout = (fields.bytes().decode() for _ in range(3))
+    kind, version, layout = (fields.string().decode() for _ in range(3))
     return process, kind, version, {name: int(number) for name, number in (pair.split("=") for pair in layout.split())}
 
 
@@ -79,7 +86,7 @@ def read_memory(record):
     """((process, address, identity), bytes)"""
     fields = Fields(record)
     process, _, address, identity = (fields.number() for _ in range(4))
-    return (process, address, identity), fields.bytes()
+    return (process, address, identity), fields.blob()
 
 
 def word(data, at):
@@ -116,12 +123,14 @@ class Reader:
             if kind == PROCESS:
                 self.inherit(record)
             elif kind == RUNTIME:
-                self.told.append(read_runtime(record))
-                process, *_, layout = self.told[-1]
-                self.runtimes[process] = layout
+                process, language, version, layout = read_runtime(record)
+                if language == "cpython":  # others run beside it
+                    self.told.append((process, language, version, layout))
+                    self.runtimes[process] = layout
             elif kind == MEMORY:
                 key, data = read_memory(record)
-                self.codes[key] = Code(data, self.runtimes[key[0]])
+                if key[0] in self.runtimes:
+                    self.codes[key] = Code(data, self.runtimes[key[0]])
             elif kind == SAMPLE:
                 sample = read_sample(record)
                 self.samples.append((sample, self.names(sample)))
@@ -137,8 +146,8 @@ class Reader:
         return [self.code_of(sample.process, element) for element in sample.lists[0].elements]
 
     def names(self, sample):
-        """None: no walk."""
-        if 0 not in sample.lists:
+        """None: no walk of CPython's."""
+        if 0 not in sample.lists or sample.process not in self.runtimes:
             return None
         codes = self.codes_of(sample)
         self.n_unknown += sum(code is None and element.identity != 0 for code, element in zip(codes, sample.lists[0].elements))
