@@ -26,6 +26,7 @@ struct walk_callbacks {
  */
 static __always_inline uint64_t walk_find_key(const struct walk_root *root, uint64_t thread)
 {
+	uint64_t block = thread + WALK_KEYS, blocks = thread + WALK_KEY_BLOCKS;
 	uint32_t key = 0, flag = 1;
 
 	if (root->flag)
@@ -35,7 +36,11 @@ static __always_inline uint64_t walk_find_key(const struct walk_root *root, uint
 	    bpf_probe_read_user(&key, sizeof(key), (const void *)root->start) ||
 	    key >= WALK_KEYS_MAX)
 		return 0;
-	return thread + WALK_KEYS + key * WALK_KEY_SIZE + WALK_KEY_VALUE;
+	if (key >= WALK_KEYS_FIRST)
+		block = walk_read_pointer(blocks) == block
+				? walk_read_pointer(blocks + key / WALK_KEYS_FIRST * sizeof(block))
+				: 0;
+	return block ? block + key % WALK_KEYS_FIRST * WALK_KEY_SIZE + WALK_KEY_VALUE : 0;
 }
 
 /* Where the current thread has a variable of a module; 0: it has none yet. */

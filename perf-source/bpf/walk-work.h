@@ -29,8 +29,10 @@ enum {
 	WALK_TCB_SELF = 0x10, /* tcbhead_t begins with the thread pointer, and has it here again */
 	/* Where glibc keeps a thread's first keys: of each a sequence number and the value. */
 	WALK_KEYS = 0x310,
-	WALK_KEYS_MAX = 32,
+	WALK_KEYS_FIRST = 32,
+	WALK_KEYS_MAX = 1024, /* and of as many each, with the first, the addresses behind them */
 	WALK_KEY_SIZE = 16,
+	WALK_KEY_BLOCKS = WALK_KEYS + WALK_KEYS_FIRST * WALK_KEY_SIZE,
 	WALK_KEY_VALUE = 8,
 	WALK_MEMORY_MAX = WIRE_MEMORY_MAX,
 	WALK_CODES = 1 << 14, /* places of code that are remembered, */

@@ -109,7 +109,7 @@ class Walks(InterpreterTest):
         self.assertEqual({names for _, names in walks.Reader(self.stream.read_bytes()).samples}, {None})
 
     def test_lists_that_no_interpreter_has(self):
-        for how, end, n in ("good", "end", 10), ("cycle", "limit", FRAMES_MAX), ("long", "limit", FRAMES_MAX), \
+        for how, end, n in ("good", "end", 10), ("many-keys", "end", 10), ("cycle", "limit", FRAMES_MAX), ("long", "limit", FRAMES_MAX), \
                            ("guard", "absent", 10), ("garbage", None, None):
             with self.subTest(how):
                 reader = self.record(FAKE, "0.5", how)

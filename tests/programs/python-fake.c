@@ -2,7 +2,7 @@
 /*
  * Has what CPython 3.11 exports, and lists of frames that no interpreter has:
  *
- *	python-fake CPU-SECONDS cycle|guard|long|garbage|good
+ *	python-fake CPU-SECONDS cycle|guard|long|garbage|good|many-keys
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FRAMES = 600, KEY_AT = 592, RUNTIME_SIZE = 1024 };
+enum { MANY_KEYS = 100, FRAMES = 600, KEY_AT = 592, RUNTIME_SIZE = 1024 };
 
 struct frame {
 	void *function, *globals, *builtins, *locals, *code, *object;
@@ -99,6 +99,8 @@ int main(int argc, char **argv)
 	if (argc < 3)
 		return 2;
 	make(argv[2]);
+	for (int i = 0; i < MANY_KEYS && !strcmp(argv[2], "many-keys"); i++)
+		pthread_key_create(&key->key, NULL);
 	pthread_key_create(&key->key, NULL);
 	pthread_setspecific(key->key, &state);
 	key->is_created = 1;

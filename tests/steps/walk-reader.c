@@ -15,7 +15,9 @@ enum {
 	KEYS = 0x310, /* glibc: of each key a sequence number and the value */
 	KEY_SIZE = 16,
 	KEY_VALUE = 8,
-	KEYS_MAX = 32,
+	KEYS_FIRST = 32,
+	KEYS_MAX = 1024, /* those behind the first are in blocks of as many */
+	KEY_BLOCKS = KEYS + KEYS_FIRST * KEY_SIZE,
 	DTV = 8, /* where a thread has its blocks of modules, each in such an entry */
 	DTV_ENTRY = 16,
 	SCALE = 64, /* of sizes */
@@ -201,7 +203,8 @@ static uint64_t find_root(const struct walk_reader *reader, const struct walk_ro
 		if (flag != 1 || !read_memory(reader, root->start, &key, sizeof(key)) ||
 		    key >= KEYS_MAX)
 			return 0;
-		at = thread + KEYS + key * KEY_SIZE + KEY_VALUE;
+		at = read_pointer(reader, thread + KEY_BLOCKS + key / KEYS_FIRST * sizeof(at));
+		at += at ? key % KEYS_FIRST * KEY_SIZE + KEY_VALUE : 0;
 	}
 	for (size_t i = 0; i < root->n_loads && at; i++) {
 		at = read_pointer(reader, at);
