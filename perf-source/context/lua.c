@@ -58,14 +58,15 @@ struct lua_layout {
 	unsigned int major, minor;
 	uint8_t of_c, fresh; /* in 4 bytes at CALL_STATUS (CIST_C, CIST_FRESH), counted from 0 */
 	bool is_within;	     /* the first thread is part of what all share */
+	uint32_t status; /* bits of a thread's word with its type: 0 in those that are executed */
 	/* How lua_pushthread() compares with the first one: in front of its place there. */
 	uint8_t compares[3], compares_size;
 };
 
 static const struct lua_layout layouts[] = {
 	/* cmp %rdi,N(%rax); and: add $N,%rax */
-	{ 5, 4, 17, 18, false, { 0x48, 0x39, 0xb8 }, 3 },
-	{ 5, 5, 15, 16, true, { 0x48, 0x05 }, 2 },
+	{ 5, 4, 17, 18, false, 0xff << 16, { 0x48, 0x39, 0xb8 }, 3 },
+	{ 5, 5, 15, 16, true, 0xffU << 24, { 0x48, 0x05 }, 2 },
 };
 
 /* "$LuaVersion: Lua 5.4.4  Copyright …". NULL: it is not known. */
@@ -167,7 +168,7 @@ static struct walk_program make_walk(const struct lua_layout *layout, uint16_t f
 			   calls_of(5), calls_of(6), calls_of(7) },
 		.kept = { .words = KEPT_WORDS,
 			  .type_at = TYPE_WORD,
-			  .type_mask = TYPE_BITS,
+			  .type_mask = TYPE_BITS | layout->status,
 			  .type = TYPE_OF_THREAD,
 			  .shared_at = THREAD_GLOBAL,
 			  .one_at = first_thread,
