@@ -40,6 +40,7 @@ enum {
 	GENERATOR_CALL = 56,
 	GENERATOR_PARENT = 152,
 	GENERATOR_PLACEHOLDER = 184, /* a call, without a function, of one that delegates */
+	RESUME_READ = 1024,	     /* bytes of zend_generator_resume() */
 };
 
 /* Offsets in bytes in struct _zend_op_array, and that of the current call in executor_globals. */
@@ -109,6 +110,18 @@ static bool has_registers(const struct loaded_image *image)
 	return loaded_image_find_symbol(image, "zend_vm_kind", &function) &&
 	       loaded_image_read(image, function.st_value, code, sizeof(code)) &&
 	       memmem(code, sizeof(code), expected, sizeof(expected));
+}
+
+/* Whether generators have these two where they are known: what resumes them reads both. */
+static bool has_generators(const struct loaded_image *image, const GElf_Sym *resume)
+{
+	static const uint32_t places[] = { GENERATOR_PARENT, GENERATOR_PLACEHOLDER };
+	uint8_t code[RESUME_READ];
+	size_t size = resume->st_size < sizeof(code) ? resume->st_size : sizeof(code);
+
+	return loaded_image_read(image, resume->st_value, code, size) &&
+	       memmem(code, size, &places[0], sizeof(places[0])) &&
+	       memmem(code, size, &places[1], sizeof(places[1]));
 }
 
 static uint32_t word(int offset)
@@ -204,6 +217,8 @@ enum runtime_state php_find(const struct loaded_image *image, struct runtime *re
 	    !has_registers(image) || !interpreter_loop_find(image, "execute_ex", &loop))
 		return RUNTIME_OTHER_BUILD;
 	ret->walk = make_walk(layout, image->bias + globals.st_value);
+	if (!has_generators(image, &resume)) /* those that delegate are not found */
+		ret->walk.lists[0].aside_within = 0;
 	describe(layout, image->bias, &resume, ret);
 	interpreter_loop_describe(&loop, image->bias, ret->layout, sizeof(ret->layout));
 	return RUNTIME_KNOWN;
