@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
+#include "common/stream/luajit-frames.h"
 #include "live-unwinder/script/luajit-calls.h"
 #include "live-unwinder/script/stack-word.h"
 
 enum {
 	WORD = 8,
-	/* CFRAME_*, and SAVE_* of vm_x64.dasc. */
-	CFRAME_RESULTS = 8, /* 4 bytes */
-	CFRAME_THREAD = 16,
-	CFRAME_PC = 24,
-	CFRAME_PREVIOUS = 32,
-	CFRAME_FLAGS = 3, /* bits of its address */
+	CFRAME_FLAGS = 3, /* bits of a frame's address */
 	/* From the frame's end on: the return address, and the caller's frame pointer. */
 	RETURN_ADDRESS = WORD,
 	SAVED_FP = 2 * WORD,
@@ -50,10 +46,10 @@ bool luajit_cframe_read(const struct wire_sample *sample, uint64_t sp, uint64_t 
 {
 	uint64_t results;
 
-	if (!stack_read_word(&sample->stack, sp, at + CFRAME_THREAD, &ret->thread) ||
-	    !stack_read_word(&sample->stack, sp, at + CFRAME_PC, &ret->pc) ||
-	    !stack_read_word(&sample->stack, sp, at + CFRAME_PREVIOUS, &ret->previous) ||
-	    !stack_read_word(&sample->stack, sp, at + CFRAME_RESULTS, &results))
+	if (!stack_read_word(&sample->stack, sp, at + LUAJIT_CFRAME_THREAD, &ret->thread) ||
+	    !stack_read_word(&sample->stack, sp, at + LUAJIT_CFRAME_PC, &ret->pc) ||
+	    !stack_read_word(&sample->stack, sp, at + LUAJIT_CFRAME_PREVIOUS, &ret->previous) ||
+	    !stack_read_word(&sample->stack, sp, at + LUAJIT_CFRAME_RESULTS, &results))
 		return false;
 	ret->previous &= ~(uint64_t)CFRAME_FLAGS;
 	ret->n_results = (uint32_t)results;
@@ -113,8 +109,8 @@ bool luajit_calls_find(struct luajit_calls *calls, const struct made_caller *fra
 	if (!calls->cframe || !is_within(calls, frame) ||
 	    !stack_read_word(calls->stack, calls->stack_start, end - RETURN_ADDRESS, &ret->pc) ||
 	    !stack_read_word(calls->stack, calls->stack_start, end - SAVED_FP, &ret->fp) ||
-	    !stack_read_word(calls->stack, calls->stack_start, calls->cframe + CFRAME_PREVIOUS,
-			     &previous))
+	    !stack_read_word(calls->stack, calls->stack_start,
+			     calls->cframe + LUAJIT_CFRAME_PREVIOUS, &previous))
 		return false;
 	ret->sp = end;
 	calls->cframe = find_next(calls, previous & ~(uint64_t)CFRAME_FLAGS, ret->pc, end);

@@ -2,6 +2,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "common/stream/luajit-frames.h"
 #include "common/stream/memory-pieces.h"
 #include "common/stream/script-place.h"
 #include "live-unwinder/script/luajit-calls.h"
@@ -21,10 +22,6 @@ enum {
 	LINK_CONTINUATION = 2,
 	LINK_VARIABLE = 3, /* of a copy of the function's frame, behind its arguments */
 	CALLBACK = 1,	   /* LJ_CONT_FFI_CALLBACK: C has called it */
-	POINTER_BITS = 47,
-	/* GCproto: the type of its objects, in their second byte behind a word. */
-	TYPE_AT = 9,
-	TYPE_OF_PROTO = 7,
 };
 
 /* An element of a list: a frame, by what is in front of its base. */
@@ -55,7 +52,8 @@ uint64_t luajit_code_size(const struct luajit_fields *fields, const struct wire_
 	uint32_t n, total;
 	uint8_t type;
 
-	if (!memory_field(&record->bytes, TYPE_AT, &type, sizeof(type)) || type != TYPE_OF_PROTO ||
+	if (!memory_field(&record->bytes, LUAJIT_TYPE_AT, &type, sizeof(type)) ||
+	    type != LUAJIT_TYPE_OF_PROTO ||
 	    !memory_field(&record->bytes, fields->proto_count, &n, sizeof(n)) ||
 	    !memory_field(&record->bytes, fields->proto_total, &total, sizeof(total)) ||
 	    !memory_field(&record->bytes, fields->proto_constants, &constants, sizeof(constants)))
@@ -91,7 +89,7 @@ static enum script_outcome read_frame(const struct luajit_walk *walk, size_t i,
 		.base = element.address,
 		.identity = element.identity,
 		.function = walk_view_word(window, fields->frame_function) &
-			    ((1ULL << POINTER_BITS) - 1),
+			    ((1ULL << LUAJIT_POINTER_BITS) - 1),
 		.proto = walk_view_word(window, fields->frame_proto),
 		.link = walk_view_word(window, fields->frame_link),
 		.continuation = walk_view_word(window, fields->frame_continuation),

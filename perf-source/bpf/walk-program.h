@@ -101,9 +101,10 @@ struct walk_list {
 	uint8_t steps; /* 0: it is no such list */
 	uint8_t reserved[5];
 	/*
-	 * An element without a word at `aside` is part of an object, so many bytes `within` that.
-	 * The object has the address of another element, and of the next object: elements of all of
-	 * these but the last object come before the next one of the list. 0 all: there are none.
+	 * An element whose word at `aside` is 0 is part of an object, `aside_within` bytes from its
+	 * begin. The object has the address of another element, and of the next object: elements of
+	 * all of these but the last object come before the next one of the list. 0 all: there are
+	 * none.
 	 */
 	uint16_t aside, aside_within, aside_element, aside_next;
 };

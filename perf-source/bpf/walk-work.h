@@ -39,6 +39,7 @@ enum {
 	WALK_BLOCK = 6,	      /* each for so many bits of an address */
 	WALK_USER_BITS = 47,  /* that addresses of user space have */
 	WALK_NOWHERE = UINT16_MAX,
+	WALK_STACK = 8 << 20, /* bytes: what lies so near to the stack pointer is no code */
 };
 
 /* By PID. context.bpf.c removes processes that end or execute another program. */
@@ -79,7 +80,8 @@ struct walk_codes {
 
 /* What changes from element to element. In a map, as the verifier follows values on the stack. */
 struct walk_state {
-	uint64_t frame;		   /* frame pointer of the next element, if it is a frame, */
+	uint64_t frame;		   /* frame pointer of the next element, if it is a frame; or
+				    * of what the stack keeps, before the first list; */
 	uint64_t address;	   /* and its address, */
 	uint64_t instruction;	   /* and what it executes; 0: not known */
 	uint64_t other;		   /* what the first one may execute instead; 0: nothing */

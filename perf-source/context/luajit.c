@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/base/cleanup.h"
+#include "common/stream/luajit-frames.h"
 #include "perf-source/context/runtime.h"
 #include "perf-source/image/interpreter-loop.h"
 
@@ -23,9 +24,8 @@ enum {
 	TORN_MAX = 8,
 	/* Of builds with 64-bit pointers (LJ_GC64, LJ_FR2). GCHeader: */
 	TYPE_WORD = 8,
-	TYPE_BITS = 0xff00,
-	TYPE_OF_THREAD = 6 << 8,
-	TYPE_OF_PROTO = 7 << 8,
+	TYPE_SHIFT = 8 * (LUAJIT_TYPE_AT - TYPE_WORD),
+	TYPE_BITS = 0xff << TYPE_SHIFT,
 	/* lua_State. */
 	THREAD_GLOBAL = 16,
 	THREAD_BASE = 32,
@@ -44,7 +44,6 @@ enum {
 	FRAME_FUNCTION = 16,
 	FRAME_LINK = 24,
 	FRAME_STEPS = 2, /* 1 + LJ_FR2 */
-	POINTER_BITS = 47,
 	/* GCfunc, and GCproto, behind which its instructions are. */
 	FUNCTION_PC = 32,
 	PROTO_SIZE = 104,
@@ -63,10 +62,8 @@ enum {
 	NAME_READ = STRING_TEXT + 256,
 	LINES_READ = 4096,
 	PARTS = 64, /* in which sizes are counted */
-	/* The frame in C (CFRAME_*). */
+	/* The frame in C, and the return address (CFRAME_SIZE). */
 	CFRAME_SIZE = 80,
-	CFRAME_THREAD = 16,
-	CFRAME_PREVIOUS = 32,
 };
 
 /* What the interpreter's instructions say. */
@@ -235,7 +232,7 @@ static struct walk_object proto(void)
 		.size = PROTO_SIZE,
 		.type_at = TYPE_WORD,
 		.type_mask = TYPE_BITS,
-		.type = TYPE_OF_PROTO,
+		.type = LUAJIT_TYPE_OF_PROTO << TYPE_SHIFT,
 		.texts = { { .pointer = PROTO_NAME,
 			     .size = NAME_READ,
 			     .words = word(STRING_HASH_WORD) },
@@ -322,16 +319,16 @@ static struct walk_program make_walk(const struct loaded_image *image,
 		.kept = { .words = KEPT_WORDS,
 			  .type_at = TYPE_WORD,
 			  .type_mask = TYPE_BITS,
-			  .type = TYPE_OF_THREAD,
+			  .type = LUAJIT_TYPE_OF_THREAD << TYPE_SHIFT,
 			  .shared_at = THREAD_GLOBAL,
 			  .one_at = places->first_thread,
 			  .current_at = places->current,
 			  .frame_at = THREAD_CFRAME,
-			  .frame_previous = CFRAME_PREVIOUS,
+			  .frame_previous = LUAJIT_CFRAME_PREVIOUS,
 			  .frame_size = CFRAME_SIZE,
-			  .frame_owner = CFRAME_THREAD },
+			  .frame_owner = LUAJIT_CFRAME_THREAD },
 		.word = { .pointer = FRAME_FUNCTION,
-			  .pointer_mask = (1ULL << POINTER_BITS) - 1,
+			  .pointer_mask = (1ULL << LUAJIT_POINTER_BITS) - 1,
 			  .n_loads = 1,
 			  .loads = { FUNCTION_PC },
 			  .less = PROTO_SIZE },

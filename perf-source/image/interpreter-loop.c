@@ -186,31 +186,65 @@ static uint32_t count_threaded_jumps(const uint8_t *code, size_t size)
 	return n;
 }
 
-bool interpreter_loop_find_threaded(const struct loaded_image *image, struct interpreter_loop *ret)
+/* An instruction that is counted; NULL: threaded jumps are. */
+struct counted {
+	const uint8_t *instruction;
+	size_t size;
+};
+
+static uint32_t count(const struct counted *counted, const uint8_t *code, size_t size)
 {
-	_cleanup_(cfi_deinit) struct cfi cfi = { 0 };
+	const uint8_t *at = code, *end = code + size;
+	uint32_t n = 0;
+
+	if (!counted->instruction)
+		return count_threaded_jumps(code, size);
+	while ((at = memmem(at, end - at, counted->instruction, counted->size))) {
+		at += counted->size;
+		n++;
+	}
+	return n;
+}
+
+/* The function that has most of what is counted. False: none has many. */
+static bool find_most(const struct loaded_image *image, const struct cfi *cfi,
+		      const struct counted *counted, struct interpreter_loop *ret)
+{
 	uint32_t n, most = THREADED_JUMPS_MIN - 1;
 
-	*ret = (struct interpreter_loop){ 0 };
-	if (!read_cfi(image, &cfi))
-		return false;
-	for (size_t i = 0; i < cfi.n; i++) {
-		uint64_t from = cfi.list[i].start, size = cfi.list[i].end - from;
+	for (size_t i = 0; i < cfi->n; i++) {
+		uint64_t from = cfi->list[i].start, size = cfi->list[i].end - from;
 		_cleanup_free_ uint8_t *code = read_large(image, from, size);
 
-		if (!code)
-			continue;
-		n = count_threaded_jumps(code, size);
+		n = code ? count(counted, code, size) : 0;
 		if (n <= most)
 			continue;
 		most = n;
 		ret->parts[0].from = from;
 		ret->parts[0].to = from + size;
 	}
-	if (!ret->parts[0].to)
+	return ret->parts[0].to;
+}
+
+bool interpreter_loop_find_threaded(const struct loaded_image *image, struct interpreter_loop *ret)
+{
+	_cleanup_(cfi_deinit) struct cfi cfi = { 0 };
+
+	*ret = (struct interpreter_loop){ 0 };
+	if (!read_cfi(image, &cfi) || !find_most(image, &cfi, &(struct counted){ 0 }, ret))
 		return false;
 	look_at_jumps(image, &cfi, ret);
 	return true;
+}
+
+bool interpreter_loop_find_repeating(const struct loaded_image *image, const uint8_t *instruction,
+				     size_t size, struct interpreter_loop *ret)
+{
+	_cleanup_(cfi_deinit) struct cfi cfi = { 0 };
+
+	*ret = (struct interpreter_loop){ 0 };
+	return read_cfi(image, &cfi) &&
+	       find_most(image, &cfi, &(struct counted){ instruction, size }, ret);
 }
 
 /* `jmp *%rax`, and other registers; or `jmp *(%r12,%rax,8)`. */
@@ -246,42 +280,6 @@ bool interpreter_loop_find_large(const struct loaded_image *image, struct interp
 		return false;
 	look_at_jumps(image, &cfi, ret);
 	return true;
-}
-
-static uint32_t count_instruction(const uint8_t *code, size_t size, const uint8_t *instruction,
-				  size_t instruction_size)
-{
-	const uint8_t *at = code, *end = code + size;
-	uint32_t n = 0;
-
-	while ((at = memmem(at, end - at, instruction, instruction_size))) {
-		at += instruction_size;
-		n++;
-	}
-	return n;
-}
-
-bool interpreter_loop_find_repeating(const struct loaded_image *image, const uint8_t *instruction,
-				     size_t size, struct interpreter_loop *ret)
-{
-	_cleanup_(cfi_deinit) struct cfi cfi = { 0 };
-	uint32_t n, most = THREADED_JUMPS_MIN - 1;
-
-	*ret = (struct interpreter_loop){ 0 };
-	if (!read_cfi(image, &cfi))
-		return false;
-	for (size_t i = 0; i < cfi.n; i++) {
-		uint64_t from = cfi.list[i].start, to = cfi.list[i].end;
-		_cleanup_free_ uint8_t *code = read_large(image, from, to - from);
-
-		n = code ? count_instruction(code, to - from, instruction, size) : 0;
-		if (n <= most)
-			continue;
-		most = n;
-		ret->parts[0].from = from;
-		ret->parts[0].to = to;
-	}
-	return ret->parts[0].to;
 }
 
 void interpreter_loop_describe(const struct interpreter_loop *loop, uint64_t bias, char *text,

@@ -100,10 +100,18 @@ static uint64_t parse_number(const char *text, const char *what, uint64_t max,
 	return n;
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static double parse_percent(const char *text, struct argp_state *state)
 {
 	char *end;
+	double percent = strtod(text, &end);
 
+	if (end == text || *end || !(percent >= 0))
+		stage_usage_error(state, "--min takes a percentage, not '%s'", text);
+	return percent;
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
 	switch (key) {
 	case 't':
 		options.kind = REPORT_TREE;
@@ -120,9 +128,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		options.pid = parse_number(arg, "-p", UINT32_MAX, state);
 		return 0;
 	case KEY_MIN:
-		options.min_percent = strtod(arg, &end);
-		if (end == arg || *end || !(options.min_percent >= 0))
-			stage_usage_error(state, "--min takes a percentage, not '%s'", arg);
+		options.min_percent = parse_percent(arg, state);
 		return 0;
 	case KEY_WEIGHTS:
 		options.view.kind = VIEW_WEIGHTS;

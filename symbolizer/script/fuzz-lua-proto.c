@@ -3,8 +3,6 @@
 #include "symbolizer/script/fuzz-script.h"
 #include "symbolizer/script/lua-proto.h"
 
-enum { PLACES = 4096 };
-
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	struct fuzz_input input = { bytes, size };
@@ -15,12 +13,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 
 	fuzz_take_fields(&input, &fields, sizeof(fields));
 	record = fuzz_take_record(&input);
-	if (lua_proto_decode(&fields, &record, &text, &lines) == 0) {
-		fuzz_check_text(&text);
-		for (uint64_t place = 0; place < PLACES; place++)
-			lua_lines_find(&lines, place);
-	}
-	free((void *)lines.bytes);
+	fuzz_check_decoded(lua_proto_decode(&fields, &record, &text, &lines), &text, &lines,
+			   lua_lines_find);
 	free((void *)record.bytes.data);
 	return 0;
 }

@@ -4,8 +4,6 @@
 #include "symbolizer/script/lua-proto.h"
 #include "symbolizer/script/luajit-proto.h"
 
-enum { PLACES = 4096 };
-
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	struct fuzz_input input = { bytes, size };
@@ -16,12 +14,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 
 	fuzz_take_fields(&input, &fields, sizeof(fields));
 	record = fuzz_take_record(&input);
-	if (luajit_proto_decode(&fields, &record, &text, &lines) == 0) {
-		fuzz_check_text(&text);
-		for (uint64_t place = 0; place < PLACES; place++)
-			lua_lines_find(&lines, place);
-	}
-	free((void *)lines.bytes);
+	fuzz_check_decoded(luajit_proto_decode(&fields, &record, &text, &lines), &text, &lines,
+			   lua_lines_find);
 	free((void *)record.bytes.data);
 	return 0;
 }

@@ -35,3 +35,18 @@ static inline void fuzz_check_text(const struct script_code_text *text)
 	fuzz_check(strnlen(text->name, SCRIPT_TEXT_MAX) < SCRIPT_TEXT_MAX);
 	fuzz_check(strnlen(text->file, SCRIPT_TEXT_MAX) < SCRIPT_TEXT_MAX);
 }
+
+/* Checks what was decoded, if `r` is 0, and the lines of its first places. Frees the lines. */
+static inline void fuzz_check_decoded(int r, const struct script_code_text *text,
+				      const struct script_lines *lines,
+				      uint32_t (*find)(const struct script_lines *lines,
+						       uint64_t place))
+{
+	enum { PLACES = 4096 };
+
+	if (r == 0)
+		fuzz_check_text(text);
+	for (uint64_t place = 0; r == 0 && place < PLACES; place++)
+		find(lines, place);
+	free((void *)lines->bytes);
+}

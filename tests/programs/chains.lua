@@ -45,7 +45,7 @@ ways = {
         return 1
     end,
 }
-if not jit then -- what only Lua 5.4 can read, as if it was in this line
+if not jit then -- what Lua can read from 5.4 on, as if it was in this line
     local text = 'local with = ... return function(callee) do local _ <close> = with("__close", callee) end return 1 end'
     local here = debug.getinfo(1, "Sl")
     ways[#ways + 1] = load(("\n"):rep(here.currentline - 2) .. text, here.source)(with)
