@@ -8,9 +8,9 @@
 
 #include "capture-source/source-lines.h"
 #include "common/base/pair-map.h"
+#include "common/script/script-place.h"
 #include "common/stage/stage.h"
 #include "common/stream/mapping-table.h"
-#include "common/stream/script-place.h"
 
 enum {
 	LOCATIONS_NAMES_MAX = 1 << 22,

@@ -8,7 +8,7 @@
 #include "common/base/growing-list.h"
 #include "common/base/hash.h"
 #include "common/base/zero-pages.h"
-#include "common/stream/script-place.h"
+#include "common/script/script-place.h"
 #include "common/stream/stack-memo.h"
 
 enum {

@@ -10,7 +10,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/sum.h"
-#include "common/stream/script-place.h"
+#include "common/script/script-place.h"
 #include "formats/format.h"
 #include "formats/output-stream.h"
 #include "formats/protobuf.h"

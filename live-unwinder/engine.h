@@ -12,7 +12,7 @@
 #include "common/stream/process-table.h"
 #include "common/wire/wire.h"
 #include "live-unwinder/script/made-calls.h"
-#include "live-unwinder/script/stack-word.h"
+#include "live-unwinder/walk/stack-word.h"
 
 enum {
 	STACK_REACH = 1 << 20, /* bytes: an address this close above sp is in the stack */

@@ -6,7 +6,7 @@
  * Frames of the script are put between those of C, which stay in their order; of V8 the second one
  * may be removed.
  */
-#include "common/stream/script-place.h"
+#include "common/script/script-place.h"
 #include "live-unwinder/script-merge.h"
 #include "live-unwinder/script/luajit-calls.h"
 #include "live-unwinder/script/script-reader.h"

@@ -6,9 +6,9 @@
  */
 #pragma once
 
-#include "common/stream/runtime-table.h"
+#include "common/script/runtime-table.h"
 #include "live-unwinder/engine.h"
-#include "live-unwinder/script/script-stack.h"
+#include "live-unwinder/walk/script-stack.h"
 
 /* Whether a frame executes code of the loop. */
 bool script_loop_has(const struct script_loop *loop, const struct wire_frame *frame);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
-#include "common/stream/script-place.h"
+#include "common/script/script-place.h"
 #include "live-unwinder/script-activations.h"
 #include "live-unwinder/script-merge.h"
 #include "live-unwinder/v8/v8-builtins.h"

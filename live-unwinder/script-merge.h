@@ -6,9 +6,9 @@
  */
 #pragma once
 
-#include "common/stream/runtime-table.h"
+#include "common/script/runtime-table.h"
 #include "live-unwinder/engine.h"
-#include "live-unwinder/script/script-stack.h"
+#include "live-unwinder/walk/script-stack.h"
 
 /*
  * `unwinding` has the stack pointers of its frames, and room for those of the script. SCRIPT_WHOLE;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "live-unwinder/scripts.h"
-#include "common/stream/script-place.h"
+#include "common/script/script-place.h"
 #include "live-unwinder/script/script-reader.h"
 
 static const char *const outcome_names[SCRIPT_OUTCOMES_MAX] = {

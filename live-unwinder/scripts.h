@@ -4,7 +4,7 @@
 
 #include "common/stage/stage.h"
 #include "live-unwinder/script-merge.h"
-#include "live-unwinder/script/code-table.h"
+#include "live-unwinder/walk/code-table.h"
 
 struct scripts {
 	struct runtime_table runtimes;

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "common/stream/script-walk.h"
+#include "common/script/script-walk.h"
 #include "live-unwinder/script-merge.h"
 #include "live-unwinder/script/hotspot-code.h"
 #include "live-unwinder/script/hotspot-walk.h"

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "common/stream/script-place.h"
+#include "common/script/script-place.h"
 #include "live-unwinder/script/luajit-calls.h"
 #include "live-unwinder/script/luajit-walk.h"
 #include "live-unwinder/test-activations.h"

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "common/stream/script-place.h"
+#include "common/script/script-place.h"
 #include "live-unwinder/script-merge.h"
 #include "live-unwinder/script/cpython-trait.h"
 #include "live-unwinder/script/cpython-walk.h"

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "common/stream/v8-pieces.h"
+#include "common/script/v8-pieces.h"
 #include "live-unwinder/script/v8-code.h"
 #include "live-unwinder/script/v8-walk.h"
 #include "live-unwinder/scripts.h"

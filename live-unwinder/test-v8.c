@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Functions of JavaScript become frames inside of those that execute them, as far as it is known.
  */
-#include "common/stream/script-place.h"
+#include "common/script/script-place.h"
 #include "live-unwinder/test-v8-records.h"
 #include "live-unwinder/v8/v8-builtins.h"
 

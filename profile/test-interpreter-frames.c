@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "common/stream/script-place.h"
+#include "common/script/script-place.h"
 #include "profile/interpreter-frames.h"
 
 enum { FRAMES_MAX = 32, LIBC = 1, INTERPRETER, EXTENSION, PROGRAM, JIT, SCRIPT };

@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 
 #include "common/image-server/image-file.h"
+#include "common/script/script-place.h"
 #include "common/stage/stage.h"
-#include "common/stream/script-place.h"
 
 enum {
 	IMAGES_MAX = 1 << 18, /* beyond it all are forgotten, and renumbered later */

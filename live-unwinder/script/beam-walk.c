@@ -3,7 +3,7 @@
 
 #include "live-unwinder/script/beam-code.h"
 #include "live-unwinder/script/beam-walk.h"
-#include "live-unwinder/script/walk-view.h"
+#include "live-unwinder/walk/walk-view.h"
 
 enum {
 	WORD = 8,

@@ -5,8 +5,8 @@
  */
 #pragma once
 
-#include "live-unwinder/script/code-table.h"
-#include "live-unwinder/script/script-stack.h"
+#include "live-unwinder/walk/code-table.h"
+#include "live-unwinder/walk/script-stack.h"
 
 /*
  * Reads the walk of a sample, whose C frames end where the process's code has called C, or with

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
-#include "common/stream/script-place.h"
+#include "common/script/script-place.h"
 #include "live-unwinder/script/cpython-objects.h"
-#include "live-unwinder/script/walk-view.h"
+#include "live-unwinder/walk/walk-view.h"
 
 enum {
 	CODE_UNIT = 2, /* bytes of an instruction */

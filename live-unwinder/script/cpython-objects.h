@@ -6,9 +6,9 @@
  */
 #pragma once
 
-#include "common/stream/runtime-table.h"
-#include "live-unwinder/script/code-table.h"
-#include "live-unwinder/script/script-stack.h"
+#include "common/script/runtime-table.h"
+#include "live-unwinder/walk/code-table.h"
+#include "live-unwinder/walk/script-stack.h"
 
 /* As cpython_walk_read(). */
 enum script_outcome cpython_objects_read(const struct cpython_fields *fields,

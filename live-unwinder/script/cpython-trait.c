@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
-#include "common/stream/memory-pieces.h"
+#include "common/script/memory-pieces.h"
 #include "live-unwinder/script/cpython-trait.h"
 
 enum { WORD = 8 };

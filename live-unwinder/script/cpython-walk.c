@@ -2,9 +2,9 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "common/stream/script-place.h"
+#include "common/script/script-place.h"
 #include "live-unwinder/script/cpython-walk.h"
-#include "live-unwinder/script/walk-view.h"
+#include "live-unwinder/walk/walk-view.h"
 
 enum {
 	FRAMES = 0,

@@ -8,9 +8,9 @@
  */
 #pragma once
 
-#include "common/stream/runtime-table.h"
-#include "live-unwinder/script/code-table.h"
-#include "live-unwinder/script/script-stack.h"
+#include "common/script/runtime-table.h"
+#include "live-unwinder/walk/code-table.h"
+#include "live-unwinder/walk/script-stack.h"
 
 /* The walk of a sample of a process with these fields. Without frames `ret` is empty. */
 enum script_outcome cpython_walk_read(const struct cpython_fields *fields,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
-#include "common/stream/memory-pieces.h"
-#include "common/stream/script-walk.h"
-#include "common/stream/unsigned5.h"
+#include "common/script/memory-pieces.h"
+#include "common/script/script-walk.h"
+#include "common/script/unsigned5.h"
 #include "live-unwinder/script/hotspot-code.h"
 
 enum {

@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-#include "common/stream/runtime-table.h"
-#include "live-unwinder/script/code-table.h"
+#include "common/script/runtime-table.h"
+#include "live-unwinder/walk/code-table.h"
 
 enum {
 	HOTSPOT_SCOPES_MAX = 64,	 /* one inside of the other, at one place */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
-#include "common/stream/hotspot-pieces.h"
+#include "common/script/hotspot-pieces.h"
 #include "live-unwinder/script/hotspot-code.h"
 #include "live-unwinder/script/hotspot-walk.h"
 

@@ -2,10 +2,10 @@
 /* The methods of Java in HotSpot's frames. */
 #pragma once
 
-#include "common/stream/runtime-table.h"
-#include "live-unwinder/script/code-table.h"
-#include "live-unwinder/script/script-stack.h"
-#include "live-unwinder/script/walk-view.h"
+#include "common/script/runtime-table.h"
+#include "live-unwinder/walk/code-table.h"
+#include "live-unwinder/walk/script-stack.h"
+#include "live-unwinder/walk/walk-view.h"
 
 /* What is recorded: traits of objects (code-table.h). */
 enum hotspot_object {

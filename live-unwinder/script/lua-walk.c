@@ -2,10 +2,10 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "common/stream/script-place.h"
-#include "live-unwinder/script/code-begin.h"
+#include "common/script/script-place.h"
 #include "live-unwinder/script/lua-walk.h"
-#include "live-unwinder/script/walk-view.h"
+#include "live-unwinder/walk/code-begin.h"
+#include "live-unwinder/walk/walk-view.h"
 
 enum { INSTRUCTION_BITS = 2 };
 

@@ -6,9 +6,9 @@
  */
 #pragma once
 
-#include "common/stream/runtime-table.h"
-#include "live-unwinder/script/code-table.h"
-#include "live-unwinder/script/script-stack.h"
+#include "common/script/runtime-table.h"
+#include "live-unwinder/walk/code-table.h"
+#include "live-unwinder/walk/script-stack.h"
 
 /* What a recorded function has: where its code begins, as far as places need it; 0: it is none. */
 uint64_t lua_code_begin(const struct lua_fields *fields, const struct wire_memory *record);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
-#include "common/stream/luajit-frames.h"
+#include "common/script/luajit-frames.h"
 #include "live-unwinder/script/luajit-calls.h"
-#include "live-unwinder/script/stack-word.h"
+#include "live-unwinder/walk/stack-word.h"
 
 enum {
 	WORD = 8,

@@ -10,9 +10,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/stream/runtime-table.h"
-#include "live-unwinder/script/script-stack.h"
-#include "live-unwinder/script/walk-view.h"
+#include "common/script/runtime-table.h"
+#include "live-unwinder/walk/script-stack.h"
+#include "live-unwinder/walk/walk-view.h"
 
 struct luajit_calls {
 	const struct wire_blob *stack;

@@ -2,12 +2,12 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "common/stream/luajit-frames.h"
-#include "common/stream/memory-pieces.h"
-#include "common/stream/script-place.h"
+#include "common/script/luajit-frames.h"
+#include "common/script/memory-pieces.h"
+#include "common/script/script-place.h"
 #include "live-unwinder/script/luajit-calls.h"
 #include "live-unwinder/script/luajit-walk.h"
-#include "live-unwinder/script/stack-word.h"
+#include "live-unwinder/walk/stack-word.h"
 
 enum {
 	INSTRUCTION = 4, /* bytes */

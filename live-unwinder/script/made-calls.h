@@ -9,10 +9,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "common/stream/runtime-table.h"
+#include "common/script/runtime-table.h"
 #include "common/wire/wire.h"
 #include "live-unwinder/script/luajit-calls.h"
-#include "live-unwinder/script/walk-view.h"
+#include "live-unwinder/walk/walk-view.h"
 
 struct made_calls {
 	bool are_told; /* the process has such code, and nothing else tells how it is left */

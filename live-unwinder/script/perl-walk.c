@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdbool.h>
 
-#include "common/stream/perl-pieces.h"
-#include "common/stream/script-place.h"
+#include "common/script/perl-pieces.h"
+#include "common/script/script-place.h"
 #include "live-unwinder/script/perl-walk.h"
-#include "live-unwinder/script/walk-view.h"
+#include "live-unwinder/walk/walk-view.h"
 
 enum {
 	/* cop.h: types of contexts, and what is known of them. */

@@ -5,9 +5,9 @@
  */
 #pragma once
 
-#include "common/stream/runtime-table.h"
-#include "live-unwinder/script/code-table.h"
-#include "live-unwinder/script/script-stack.h"
+#include "common/script/runtime-table.h"
+#include "live-unwinder/walk/code-table.h"
+#include "live-unwinder/walk/script-stack.h"
 
 /* What a recorded object is: a sub, or a position (COP), with its line; 0: it is neither. */
 uint64_t perl_object_of(const struct perl_fields *fields, const struct wire_memory *record);

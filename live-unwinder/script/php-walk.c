@@ -2,10 +2,10 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "common/stream/memory-pieces.h"
-#include "common/stream/script-place.h"
+#include "common/script/memory-pieces.h"
+#include "common/script/script-place.h"
 #include "live-unwinder/script/php-walk.h"
-#include "live-unwinder/script/walk-view.h"
+#include "live-unwinder/walk/walk-view.h"
 
 enum {
 	/* Zend/zend_compile.h: types of functions, the first byte of each; */

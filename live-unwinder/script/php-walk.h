@@ -6,9 +6,9 @@
  */
 #pragma once
 
-#include "common/stream/runtime-table.h"
-#include "live-unwinder/script/code-table.h"
-#include "live-unwinder/script/script-stack.h"
+#include "common/script/runtime-table.h"
+#include "live-unwinder/walk/code-table.h"
+#include "live-unwinder/walk/script-stack.h"
 
 /* Whether a recorded function is the script's or compiled, as its trait; 0: it is neither. */
 uint64_t php_function_kind(const struct php_fields *fields, const struct wire_memory *record);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdbool.h>
 
-#include "common/stream/script-place.h"
-#include "live-unwinder/script/code-begin.h"
+#include "common/script/script-place.h"
 #include "live-unwinder/script/ruby-walk.h"
-#include "live-unwinder/script/walk-view.h"
+#include "live-unwinder/walk/code-begin.h"
+#include "live-unwinder/walk/walk-view.h"
 
 enum {
 	/* vm_core.h: what a frame is, in a number that is tagged as such. */

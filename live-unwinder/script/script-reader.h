@@ -2,9 +2,9 @@
 /* How each language's walks are read. */
 #pragma once
 
-#include "common/stream/runtime-table.h"
-#include "live-unwinder/script/code-table.h"
-#include "live-unwinder/script/script-stack.h"
+#include "common/script/runtime-table.h"
+#include "live-unwinder/walk/code-table.h"
+#include "live-unwinder/walk/script-stack.h"
 
 struct script_reader {
 	/* What the reader has to know of a recorded object (code-table.h); 0: it is no code. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "live-unwinder/script/v8-code.h"
-#include "common/stream/v8-pieces.h"
+#include "common/script/v8-pieces.h"
 
 enum {
 	KIND_MASK = 15,

@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-#include "common/stream/memory-pieces.h"
-#include "common/stream/runtime-table.h"
+#include "common/script/memory-pieces.h"
+#include "common/script/runtime-table.h"
 
 enum { V8_CALLS_MAX = 64 /* one inside of the other, at one place */ };
 

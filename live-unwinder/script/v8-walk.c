@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "live-unwinder/script/v8-walk.h"
-#include "common/stream/v8-pieces.h"
+#include "common/script/v8-pieces.h"
 #include "live-unwinder/script/v8-code.h"
-#include "live-unwinder/script/walk-view.h"
+#include "live-unwinder/walk/walk-view.h"
 
 enum {
 	IS_OBJECT = 1,

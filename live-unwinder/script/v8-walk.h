@@ -2,9 +2,9 @@
 /* The functions of JavaScript in V8's frames. */
 #pragma once
 
-#include "common/stream/runtime-table.h"
-#include "live-unwinder/script/code-table.h"
-#include "live-unwinder/script/script-stack.h"
+#include "common/script/runtime-table.h"
+#include "live-unwinder/walk/code-table.h"
+#include "live-unwinder/walk/script-stack.h"
 
 /* What is recorded: traits of objects (code-table.h). */
 enum v8_object {

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/stream/script-walk.h"
+#include "common/script/script-walk.h"
 
 enum {
 	WALK_PROGRAMS_MAX = 4096, /* processes at one time */

@@ -7,7 +7,7 @@
 
 #include "perf-source/bpf/kernel-types.h"
 
-#include "common/stream/script-walk.h"
+#include "common/script/script-walk.h"
 #include "common/wire/wire.h"
 #include "perf-source/bpf/sample-part.h"
 #include "perf-source/bpf/walk-program.h"

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/stream/runtime-table.h"
+#include "common/script/runtime-table.h"
 
 enum { CPYTHON_NONE = -1, CPYTHON_OFFSETS_SIZE = 60 * 8 /* of the process's table, as read */ };
 

@@ -2,7 +2,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "common/stream/hotspot-pieces.h"
+#include "common/script/hotspot-pieces.h"
 #include "perf-source/context/hotspot-interpreter.h"
 #include "perf-source/context/hotspot-patterns.h"
 #include "perf-source/context/hotspot-program.h"

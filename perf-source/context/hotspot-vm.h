@@ -2,7 +2,7 @@
 /* A virtual machine in a process, and what it has said where it is. */
 #pragma once
 
-#include "common/stream/runtime-table.h"
+#include "common/script/runtime-table.h"
 #include "perf-source/bpf/walk-program.h"
 #include "perf-source/context/hotspot-structs.h"
 #include "perf-source/context/runtime.h"

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "common/base/cleanup.h"
-#include "common/stream/luajit-frames.h"
+#include "common/script/luajit-frames.h"
 #include "perf-source/context/runtime.h"
 #include "perf-source/image/interpreter-loop.h"
 

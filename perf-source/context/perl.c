@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/stream/perl-pieces.h"
+#include "common/script/perl-pieces.h"
 #include "perf-source/context/runtime.h"
 #include "perf-source/image/interpreter-loop.h"
 

@@ -2,7 +2,7 @@
 /* An interpreter in a process, and the walk program that reads what its threads execute. */
 #pragma once
 
-#include "common/stream/script-place.h"
+#include "common/script/script-place.h"
 #include "perf-source/bpf/walk-program.h"
 #include "perf-source/image/loaded-image.h"
 

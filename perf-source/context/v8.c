@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/stream/v8-pieces.h"
+#include "common/script/v8-pieces.h"
 #include "perf-source/context/runtime.h"
 #include "perf-source/context/v8-layout.h"
 #include "perf-source/context/walk-root.h"

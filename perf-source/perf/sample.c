@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "common/arch/arch.h"
-#include "common/stream/script-walk.h"
+#include "common/script/script-walk.h"
 #include "perf-source/perf/sample.h"
 
 /* The kernel's call chain: what lies between the leading PERF_CONTEXT_* marks and the next one. */

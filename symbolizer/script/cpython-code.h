@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "common/stream/runtime-table.h"
+#include "common/script/runtime-table.h"
 #include "symbolizer/script/script-code.h"
 
 struct cpython_code {

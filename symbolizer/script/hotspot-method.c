@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
-#include "common/stream/hotspot-pieces.h"
-#include "common/stream/unsigned5.h"
+#include "common/script/hotspot-pieces.h"
+#include "common/script/unsigned5.h"
 #include "symbolizer/script/hotspot-method.h"
 
 enum {

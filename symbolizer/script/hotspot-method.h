@@ -2,7 +2,7 @@
 /* Methods of Java, as HotSpot's memory has them (Method, ConstMethod). */
 #pragma once
 
-#include "common/stream/runtime-table.h"
+#include "common/script/runtime-table.h"
 #include "symbolizer/script/script-code.h"
 
 struct hotspot_method {

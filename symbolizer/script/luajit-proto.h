@@ -2,7 +2,7 @@
 /* Functions of LuaJIT, as memory records have them. All of it is the target's. */
 #pragma once
 
-#include "common/stream/runtime-table.h"
+#include "common/script/runtime-table.h"
 #include "symbolizer/script/script-code.h"
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
-#include "common/stream/perl-pieces.h"
+#include "common/script/perl-pieces.h"
 #include "symbolizer/script/perl-sub.h"
 
 enum {

@@ -2,7 +2,7 @@
 /* Subs of Perl, and code outside of them, as memory records have it. All of it is the target's. */
 #pragma once
 
-#include "common/stream/runtime-table.h"
+#include "common/script/runtime-table.h"
 #include "symbolizer/script/script-code.h"
 
 /* PACKAGE::NAME; {main}: what a file has outside of subs; {eval}: what a text has. Without a name

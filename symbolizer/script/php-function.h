@@ -2,7 +2,7 @@
 /* Functions of PHP 8, as memory records have them. All of it is the target's. */
 #pragma once
 
-#include "common/stream/runtime-table.h"
+#include "common/script/runtime-table.h"
 #include "symbolizer/script/script-code.h"
 
 struct php_function {

@@ -2,7 +2,7 @@
 /* Code of Ruby 3 (iseq), as memory records have it. All of it is the target's. */
 #pragma once
 
-#include "common/stream/runtime-table.h"
+#include "common/script/runtime-table.h"
 #include "symbolizer/script/script-code.h"
 
 struct ruby_code {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What memory records have of code in any language (common/stream/memory-pieces.h). */
+/* What memory records have of code in any language (common/script/memory-pieces.h). */
 #pragma once
 
-#include "common/stream/memory-pieces.h"
+#include "common/script/memory-pieces.h"
 
 enum { SCRIPT_TEXT_MAX = 1024 /* bytes of a name, with the zero */ };
 

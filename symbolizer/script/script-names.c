@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/base/growing-list.h"
-#include "common/stream/script-place.h"
+#include "common/script/script-place.h"
 #include "symbolizer/script/beam-function.h"
 #include "symbolizer/script/cpython-code.h"
 #include "symbolizer/script/hotspot-method.h"

@@ -2,7 +2,7 @@
 /* Names of code in languages of interpreters, as memory records have it, until its process ends. */
 #pragma once
 
-#include "common/stream/runtime-table.h"
+#include "common/script/runtime-table.h"
 #include "symbolizer/script/script-sources.h"
 
 enum {

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "common/base/hash-table.h"
-#include "common/stream/memory-pieces.h"
-#include "common/stream/script-walk.h"
+#include "common/script/memory-pieces.h"
+#include "common/script/script-walk.h"
 #include "symbolizer/script/script-sources.h"
 
 enum {

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "common/stream/script-walk.h"
+#include "common/script/script-walk.h"
 #include "symbolizer/script/script-sources.h"
 
 enum { PROCESS = 3, OWNER = 0x1000, IDENTITY = 77, PART = WALK_CHUNK_SIZE };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
-#include "common/stream/v8-pieces.h"
+#include "common/script/v8-pieces.h"
 #include "symbolizer/script/v8-function.h"
 
 enum {

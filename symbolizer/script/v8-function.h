@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Functions of JavaScript, as memory records have them (common/stream/v8-pieces.h). */
+/* Functions of JavaScript, as memory records have them (common/script/v8-pieces.h). */
 #pragma once
 
-#include "common/stream/runtime-table.h"
+#include "common/script/runtime-table.h"
 #include "symbolizer/script/script-code.h"
 #include "symbolizer/script/script-sources.h"
 

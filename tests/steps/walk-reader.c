@@ -7,7 +7,7 @@
 
 #include "common/base/cleanup.h"
 #include "common/base/hash.h"
-#include "common/stream/script-walk.h"
+#include "common/script/script-walk.h"
 #include "tests/steps/tracee.h"
 #include "tests/steps/walk-reader.h"
 

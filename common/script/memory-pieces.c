@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
-#include "common/stream/memory-pieces.h"
+#include "common/script/memory-pieces.h"
 
 bool memory_pieces_begin(const struct wire_blob *bytes, uint64_t object_size,
 			 struct memory_pieces *ret)

@@ -7,8 +7,8 @@
 
 #include <stdint.h>
 
-#include "common/stream/memory-pieces.h"
-#include "live-unwinder/script/code-table.h"
+#include "common/script/memory-pieces.h"
+#include "live-unwinder/walk/code-table.h"
 
 enum { CODE_BEGIN_BITS = 19 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "common/stream/v8-pieces.h"
+#include "common/script/v8-pieces.h"
 
 bool v8_pieces_read(const struct v8_fields *fields, const struct wire_blob *bytes, int64_t size,
 		    int64_t type, struct wire_blob *ret, size_t n)

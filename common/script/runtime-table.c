@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/stream/runtime-table.h"
+#include "common/script/runtime-table.h"
 
 /* Fields are within what one record can have of an object. */
 #define FIELD_MAX WIRE_MEMORY_MAX

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
-#include "live-unwinder/script/walk-view.h"
+#include "live-unwinder/walk/walk-view.h"
 
 /* False: damaged, or without a first list. */
 static bool read_lists(const struct wire_blob *blob, struct walk_list_view lists[WALK_LISTS_MAX])

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "common/stream/runtime-table.h"
+#include "common/script/runtime-table.h"
 
 #define LAYOUT                                                                                               \
 	"frame.code=0 frame.previous=8 frame.instruction=56 frame.owner=70 code.filename=112 "               \

@@ -5,8 +5,8 @@
  */
 #pragma once
 
-#include "common/stream/memory-pieces.h"
-#include "common/stream/runtime-table.h"
+#include "common/script/memory-pieces.h"
+#include "common/script/runtime-table.h"
 
 enum hotspot_method_piece {
 	HOTSPOT_METHOD_CODE,  /* ConstMethod: what never changes of it, with its table of lines */

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 #include "common/base/hash-table.h"
-#include "common/stream/script-place.h"
+#include "common/script/script-place.h"
 #include "common/wire/wire.h"
 
 enum { RUNTIME_TABLE_MAX = 1 << 16 /* processes at one time; more are refused */ };

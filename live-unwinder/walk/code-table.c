@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "common/base/hash.h"
-#include "common/stream/script-place.h"
-#include "live-unwinder/script/code-table.h"
+#include "common/script/script-place.h"
+#include "live-unwinder/walk/code-table.h"
 
 enum {
 	NUMBER_BITS = 40,

@@ -7,7 +7,7 @@
 
 #include "common/base/hash-table.h"
 #include "common/base/pair-map.h"
-#include "common/stream/runtime-table.h"
+#include "common/script/runtime-table.h"
 
 enum { CODE_TABLE_MAX = 1 << 20 /* of all processes; beyond it all are forgotten */ };
 

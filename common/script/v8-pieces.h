@@ -5,8 +5,8 @@
  */
 #pragma once
 
-#include "common/stream/memory-pieces.h"
-#include "common/stream/runtime-table.h"
+#include "common/script/memory-pieces.h"
+#include "common/script/runtime-table.h"
 
 #define V8_ADDRESS_MASK (~7ULL) /* the other bits of a pointer say what it leads to */
 

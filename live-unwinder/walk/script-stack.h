@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "common/arch/arch.h"
-#include "common/stream/script-place.h"
+#include "common/script/script-place.h"
 #include "common/wire/wire.h"
 
 enum { SCRIPT_FRAMES_MAX = 1024 };

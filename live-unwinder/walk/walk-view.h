@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "common/stream/script-walk.h"
+#include "common/script/script-walk.h"
 #include "common/wire/wire.h"
-#include "live-unwinder/script/script-stack.h"
+#include "live-unwinder/walk/script-stack.h"
 
 struct walk_list_view {
 	const char *elements; /* NULL: there is no such list */

@@ -6,8 +6,8 @@
  */
 #pragma once
 
-#include "common/stream/memory-pieces.h"
-#include "common/stream/runtime-table.h"
+#include "common/script/memory-pieces.h"
+#include "common/script/runtime-table.h"
 
 /* Of a sub. Packages have a name, or several, of which the first counts. */
 enum perl_sub_piece {
