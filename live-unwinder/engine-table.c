@@ -541,7 +541,7 @@ static bool step_out_of_builtin(struct table_walk *walk, const struct v8_builtin
 		       : end(walk, WIRE_stack_end_NO_UNWIND_INFO);
 }
 
-/* Only V8's builtins are followed without unwind information. */
+/* Only V8's builtins are followed without unwind information, and stubs whose file is gone. */
 static bool step_out_of_file(struct table_walk *walk)
 {
 	const struct image *image = walk->mapping && walk->entry ? walk->entry->image : NULL;
@@ -549,6 +549,9 @@ static bool step_out_of_file(struct table_walk *walk)
 	const struct v8_builtin_place *running = NULL;
 	uint64_t offset;
 
+	if (image && walk->entry->state == TABLE_NO_FILE &&
+	    made_calls_have_stub(&walk->unwinding->calls, walk->sp))
+		return step_by_call(walk);
 	if (!image || walk->entry->state != TABLE_READY || !walk->knows_fp)
 		return end(walk, WIRE_stack_end_NO_UNWIND_INFO);
 	offset = walk->pc - walk->mapping->start + walk->mapping->offset;
@@ -664,11 +667,12 @@ static bool is_returned_to(struct table_walk *walk, uint64_t place, const struct
 static bool visit(struct table_walk *walk)
 {
 	uint64_t code = walk->pc - !walk->is_exact;
+	bool is_told = made_calls_have_frame(&walk->unwinding->calls, walk->pc, walk->sp);
 	const struct unwind_rule *rule = NULL;
 	struct unwind_rule of_signal;
 
 	find_mapping(walk, code);
-	if (walk->mapping) {
+	if (walk->mapping && !is_told) {
 		const struct stored_table *entry = walk->entry;
 		uint64_t place = code - walk->mapping->start + walk->mapping->offset;
 
@@ -686,6 +690,8 @@ static bool visit(struct table_walk *walk)
 	}
 	if (!add_frame(walk, rule))
 		return false;
+	if (is_told)
+		return step_by_call(walk);
 	if (rule && made_calls_have(&walk->unwinding->calls, code)) {
 		overrule(walk);
 		return step_by_call(walk);

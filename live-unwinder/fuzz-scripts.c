@@ -8,6 +8,7 @@
  */
 #include "common/script/script-place.h"
 #include "live-unwinder/script-merge.h"
+#include "live-unwinder/script/dotnet-calls.h"
 #include "live-unwinder/script/luajit-calls.h"
 #include "live-unwinder/script/script-reader.h"
 #include "live-unwinder/v8/v8-builtins.h"
@@ -157,6 +158,8 @@ static void take_fields(struct fuzz_input *input, struct runtime_fields *fields)
 		take_perl(input, &fields->perl);
 	else if (fields->language == SCRIPT_HOTSPOT)
 		take_hotspot(input, &fields->hotspot);
+	else if (fields->language == SCRIPT_DOTNET)
+		take_numbers(input, &fields->dotnet.code_size, 1);
 	else
 		take_cpython(input, &fields->cpython);
 }
@@ -176,7 +179,7 @@ static void add_object(const struct runtime_fields *fields, const struct wire_me
 static bool has_bytes(enum script_language language)
 {
 	return language == SCRIPT_V8 || language == SCRIPT_HOTSPOT || language == SCRIPT_PERL ||
-	       language == SCRIPT_LUA || language == SCRIPT_LUAJIT;
+	       language == SCRIPT_LUA || language == SCRIPT_LUAJIT || language == SCRIPT_DOTNET;
 }
 
 static void add_objects(struct fuzz_input *input, const struct runtime_fields *fields,
@@ -312,6 +315,8 @@ static void check_merge(struct script_stack *stack, const struct wire_sample *sa
 	}
 	n_c = FRAMES - count_removed(&unwinding, stack);
 	fuzz_check(unwinding.n_frames <= n_c + stack->n);
+	if (stack->anchoring == SCRIPT_ANCHOR_RETURN) /* of old words nothing becomes a frame */
+		return;
 	if (stack->anchoring == SCRIPT_ANCHOR_POINTER) {
 		fuzz_check(outcome == SCRIPT_WHOLE || outcome == SCRIPT_PARTLY);
 		return;
@@ -353,6 +358,27 @@ static void execute_luajit(const struct runtime_fields *fields, const struct wir
 		fuzz_check(caller.pc && caller.sp > frame.sp);
 }
 
+/* What is executed is the walk's first element, and the stack is what the walk is made of. */
+static void execute_dotnet(const struct wire_sample *sample, struct code_table *codes)
+{
+	static struct image_table images;
+	static struct elf_cache files = { .table = &images };
+	const struct made_code_context context = { codes, &files, get_process() };
+	struct made_caller frame = { 0 }, caller;
+	struct dotnet_calls calls;
+	uint64_t first[3];
+
+	if (sample->walk.size < sizeof(struct walk_list_head) + sizeof(first))
+		return;
+	memcpy(first, (const char *)sample->walk.data + sizeof(struct walk_list_head),
+	       sizeof(first));
+	frame.pc = first[2];
+	frame.sp = frame.fp = first[0];
+	calls = dotnet_calls_of(&context, sample, frame.sp);
+	for (; dotnet_calls_find(&calls, &frame, &caller); frame = caller)
+		fuzz_check(caller.pc && caller.sp > frame.sp);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	static struct script_stack stack;
@@ -384,6 +410,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	};
 	if (fields.language == SCRIPT_LUAJIT)
 		execute_luajit(&fields, &sample, registers, &thread);
+	if (fields.language == SCRIPT_DOTNET)
+		execute_dotnet(&sample, &codes);
 	outcome = script_readers[fields.language].read(&fields, &codes, &thread, &stack);
 	fuzz_check(outcome < SCRIPT_UNPLACED || outcome == SCRIPT_CUT);
 	fuzz_check(outcome <= SCRIPT_PARTLY || !stack.n_segments);

@@ -231,6 +231,29 @@ static enum script_outcome place_by_stack(struct script_stack *stack, struct pla
 	return SCRIPT_WHOLE;
 }
 
+/* Places those segments that have a frame. */
+static enum script_outcome place_by_return(struct script_stack *stack, struct placing *placing)
+{
+	const struct unwinding *unwinding = placing->unwinding;
+	size_t frame = 0;
+
+	for (size_t i = 0; i < stack->n_segments; i++) {
+		const struct script_segment segment = stack->segments[i];
+
+		while (frame < unwinding->n_frames &&
+		       unwinding->stack_pointers[frame] < segment.anchor)
+			frame++;
+		if (frame == unwinding->n_frames && unwinding->end != WIRE_stack_end_COMPLETE)
+			return SCRIPT_CUT;
+		if (frame == unwinding->n_frames || !has_stack_pointer(unwinding, frame, &segment))
+			continue;
+		stack->places[placing->n++] = stack->places[i];
+		placing->frames[placing->n_segments] = frame++;
+		stack->segments[placing->n_segments++] = segment;
+	}
+	return placing->n ? SCRIPT_WHOLE : SCRIPT_NO_FRAMES;
+}
+
 /*
  * The loop executes functions of C that the script has called: what has called the loop itself has
  * nothing to do with the script, and is left out but for the frame that will be replaced.
@@ -309,6 +332,9 @@ enum script_outcome script_merge(struct script_stack *stack, const struct script
 		break;
 	case SCRIPT_ANCHOR_STACK:
 		outcome = place_by_stack(stack, &placing);
+		break;
+	case SCRIPT_ANCHOR_RETURN:
+		outcome = place_by_return(stack, &placing);
 		break;
 	case SCRIPT_ANCHOR_LOOP:
 		outcome = place_behind_loop(stack, loop, &placing, unwinding);

@@ -52,13 +52,14 @@ void scripts_forget(struct scripts *scripts, uint64_t process)
 	code_table_prune(&scripts->codes, &scripts->runtimes);
 }
 
-struct made_calls scripts_find_calls(const struct scripts *scripts,
+struct made_calls scripts_find_calls(struct scripts *scripts, struct elf_cache *files,
 				     const struct unwinding *unwinding)
 {
+	const struct made_code_context context = { &scripts->codes, files, unwinding->process };
 	const struct wire_sample *sample = unwinding->sample;
 
-	return made_calls_of(runtime_table_find(&scripts->runtimes, sample->process), sample,
-			     unwinding_register(unwinding, unwinding->arch->sp));
+	return made_calls_of(runtime_table_find(&scripts->runtimes, sample->process), &context,
+			     sample, unwinding_register(unwinding, unwinding->arch->sp));
 }
 
 static struct script_thread thread_of(const struct unwinding *unwinding)

@@ -22,7 +22,7 @@ int scripts_take_runtime(struct scripts *scripts, const struct wire_runtime *rec
 int scripts_take_memory(struct scripts *scripts, const struct wire_memory *record);
 
 /* How a sample's process has said that its code is left. */
-struct made_calls scripts_find_calls(const struct scripts *scripts,
+struct made_calls scripts_find_calls(struct scripts *scripts, struct elf_cache *files,
 				     const struct unwinding *unwinding);
 
 /* A process has ended. */

@@ -420,7 +420,7 @@ static struct made_calls calls_of_walk(struct wire_sample *sample)
 
 	runtime.hotspot = fields;
 	*sample = sample_of_walk();
-	return made_calls_of(&runtime, sample, 0);
+	return made_calls_of(&runtime, NULL, sample, 0);
 }
 
 static bool finds(struct made_calls *calls, uint64_t pc, uint64_t sp, uint64_t fp, uint64_t wanted)
@@ -459,15 +459,16 @@ static void test_without_a_walk_no_caller_is_known(void **state)
 	const struct made_caller frame = { BEGIN, STACK, 0 };
 	struct runtime_fields runtime = { .language = SCRIPT_HOTSPOT };
 	struct made_calls calls =
-		made_calls_of(&runtime, &(struct wire_sample){ .process = PROCESS }, 0);
+		made_calls_of(&runtime, NULL, &(struct wire_sample){ .process = PROCESS }, 0);
 	struct made_caller caller;
 
 	assert_true(calls.are_told);
 	assert_false(made_calls_find(&calls, &frame, &caller));
 	runtime.language = SCRIPT_V8;
+	assert_false(made_calls_of(&runtime, NULL, &(struct wire_sample){ .process = PROCESS }, 0)
+			     .are_told);
 	assert_false(
-		made_calls_of(&runtime, &(struct wire_sample){ .process = PROCESS }, 0).are_told);
-	assert_false(made_calls_of(NULL, &(struct wire_sample){ .process = PROCESS }, 0).are_told);
+		made_calls_of(NULL, NULL, &(struct wire_sample){ .process = PROCESS }, 0).are_told);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

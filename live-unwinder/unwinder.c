@@ -335,7 +335,7 @@ int unwinder_handle_sample(struct stage *stage, void *data, const void *view)
 	if (sample.stack_image)
 		stack_file_fetch(&self->recording, &sample); /* else it still refers to the file */
 	continue_stack(self, &unwinding, &sample);
-	unwinding.calls = scripts_find_calls(&self->scripts, &unwinding);
+	unwinding.calls = scripts_find_calls(&self->scripts, &self->files, &unwinding);
 	r = verify_result(stage, self, unwind_user(self, &unwinding));
 	if (r < 0)
 		return r;

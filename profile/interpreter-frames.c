@@ -8,8 +8,9 @@ enum {
 	INTERPRETERS_MAX = 4 /* in one stack: files of interpreters, and functions of their loops */
 };
 
-/* Of HotSpot: the machine itself, and what starts it. */
-static const char *const machine_files[] = { "libjvm.so", "libjli.so", NULL };
+/* Of HotSpot: the machine itself, and what starts it; of .NET likewise. */
+static const char *const machine_files[] = { "libjvm.so",	 "libjli.so",	  "libcoreclr.so",
+					     "libhostpolicy.so", "libhostfxr.so", NULL };
 
 #define NO_IMAGE (1ULL << 32) /* more than the number of an image */
 
@@ -133,7 +134,8 @@ static void find_interpreters(struct hiding *hiding)
 			continue;
 		if (!is_interpreter(hiding, i) && hiding->n_interpreters < INTERPRETERS_MAX)
 			hiding->interpreters[hiding->n_interpreters++] = image_of(hiding, i);
-		hiding->is_made |= language_of(hiding, i + 1) == SCRIPT_HOTSPOT;
+		hiding->is_made |= language_of(hiding, i + 1) == SCRIPT_HOTSPOT ||
+				   language_of(hiding, i + 1) == SCRIPT_DOTNET;
 		hiding->loop_calls_c |= language_of(hiding, i + 1) == SCRIPT_LUAJIT;
 		if (!hiding->is_made && !is_loop(hiding, i) && hiding->n_loops < INTERPRETERS_MAX)
 			hiding->loops[hiding->n_loops++] = name_of(hiding, i);

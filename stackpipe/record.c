@@ -214,10 +214,10 @@ static const struct argp_option options[] = {
 	{ "no-contexts", KEY_NO_CONTEXTS, NULL, 0,
 	  "Do not record the trace contexts that programs publish", 1 },
 	{ "no-interpreters", KEY_NO_INTERPRETERS, NULL, 0,
-	  "Do not record the functions of programs in Python, PHP, Perl, Ruby, Lua, Erlang, JavaScript and Java",
+	  "Do not record the functions of programs in Python, PHP, Perl, Ruby, Lua, Erlang, JavaScript, Java and .NET",
 	  1 },
 	{ "interpreters", KEY_INTERPRETERS, NULL, 0,
-	  "Fail if the functions of programs in Python, PHP, Perl, Ruby, Lua, Erlang, JavaScript and Java cannot be "
+	  "Fail if the functions of programs in Python, PHP, Perl, Ruby, Lua, Erlang, JavaScript, Java and .NET cannot be "
 	  "recorded",
 	  1 },
 	{ "event", 'e', "EVENT[,EVENT]", 0,

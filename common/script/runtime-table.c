@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/script/dotnet-code.h"
 #include "common/script/runtime-table.h"
 
 /* Fields are within what one record can have of an object. */
@@ -164,6 +165,11 @@ static const struct field_name beam_names[] = {
 	{ "function.arity", offsetof(struct runtime_fields, beam.function_arity), false },
 	{ "atom.size", offsetof(struct runtime_fields, beam.atom_size), false },
 	{ "atom.length", offsetof(struct runtime_fields, beam.atom_length), false },
+	{ NULL, 0, false },
+};
+
+static const struct field_name dotnet_names[] = {
+	{ "code.size", offsetof(struct runtime_fields, dotnet.code_size), false },
 	{ NULL, 0, false },
 };
 
@@ -399,6 +405,12 @@ static bool complete_beam(struct runtime_fields *fields)
 	       has_loop(&fields->loop);
 }
 
+/* A later form of records has another size. */
+static bool complete_dotnet(struct runtime_fields *fields)
+{
+	return fields->dotnet.code_size == sizeof(struct dotnet_code);
+}
+
 struct language {
 	const struct field_name *names;
 	/* Fills in what a runtime need not say. False: something is missing. */
@@ -415,6 +427,7 @@ static const struct language languages[SCRIPT_LANGUAGES_MAX] = {
 	[SCRIPT_LUA] = { lua_names, complete_lua },
 	[SCRIPT_LUAJIT] = { luajit_names, complete_luajit },
 	[SCRIPT_BEAM] = { beam_names, complete_beam },
+	[SCRIPT_DOTNET] = { dotnet_names, complete_dotnet },
 };
 
 void runtime_table_deinit(struct runtime_table *table)

@@ -112,6 +112,11 @@ struct beam_fields {
 	int64_t atom_length; /* with the length of its name, in two bytes */
 };
 
+/* Of .NET all is in the form of dotnet-code.h. */
+struct dotnet_fields {
+	int64_t code_size; /* of a record */
+};
+
 /* Likewise in Perl's (script/perl-sub.h). */
 struct perl_fields {
 	/* In a window of a stack: the array of its contexts, the next stack, its last context. */
@@ -202,6 +207,7 @@ struct runtime_fields {
 		struct lua_fields lua;
 		struct luajit_fields luajit;
 		struct beam_fields beam;
+		struct dotnet_fields dotnet;
 	};
 };
 

@@ -8,7 +8,7 @@ static const char *const paths[SCRIPT_LANGUAGES_MAX] = {
 	[SCRIPT_V8] = "[v8]",		[SCRIPT_RUBY] = "[ruby]",
 	[SCRIPT_HOTSPOT] = "[hotspot]", [SCRIPT_PERL] = "[perl]",
 	[SCRIPT_LUA] = "[lua]",		[SCRIPT_BEAM] = "[beam]",
-	[SCRIPT_LUAJIT] = "[luajit]",
+	[SCRIPT_LUAJIT] = "[luajit]",	[SCRIPT_DOTNET] = "[dotnet]",
 };
 
 const char *script_path(enum script_language language)
@@ -20,6 +20,7 @@ static const char *const frame_types[SCRIPT_LANGUAGES_MAX] = {
 	[SCRIPT_CPYTHON] = "cpython", [SCRIPT_PHP] = "php",	[SCRIPT_V8] = "v8js",
 	[SCRIPT_RUBY] = "ruby",	      [SCRIPT_HOTSPOT] = "jvm", [SCRIPT_PERL] = "perl",
 	[SCRIPT_LUA] = "lua",	      [SCRIPT_BEAM] = "beam",	[SCRIPT_LUAJIT] = "lua",
+	[SCRIPT_DOTNET] = "dotnet",
 };
 
 const char *script_frame_type(enum script_language language)

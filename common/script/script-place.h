@@ -22,6 +22,7 @@ enum script_language {
 	SCRIPT_LUA,
 	SCRIPT_BEAM,
 	SCRIPT_LUAJIT,
+	SCRIPT_DOTNET,
 	SCRIPT_LANGUAGES_MAX,
 };
 

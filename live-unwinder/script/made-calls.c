@@ -5,6 +5,7 @@
 #include "live-unwinder/script/made-calls.h"
 
 struct made_calls made_calls_of(const struct runtime_fields *fields,
+				const struct made_code_context *context,
 				const struct wire_sample *sample, uint64_t sp)
 {
 	struct walk_list_view frames;
@@ -24,6 +25,11 @@ struct made_calls made_calls_of(const struct runtime_fields *fields,
 		return (struct made_calls){
 			.are_told = true,
 			.luajit = luajit_calls_of(&fields->luajit, &fields->loop, sample, sp),
+		};
+	if (fields && fields->language == SCRIPT_DOTNET)
+		return (struct made_calls){
+			.are_told = true,
+			.dotnet = dotnet_calls_of(context, sample, sp),
 		};
 	if (!fields || fields->language != SCRIPT_HOTSPOT)
 		return (struct made_calls){ 0 };
@@ -48,6 +54,8 @@ bool made_calls_find(struct made_calls *calls, const struct made_caller *frame,
 {
 	if (calls->luajit.cframe_size)
 		return luajit_calls_find(&calls->luajit, frame, ret);
+	if (calls->dotnet.context.codes)
+		return dotnet_calls_find(&calls->dotnet, frame, ret);
 	for (size_t i = 0; i < calls->frames.n; i++) {
 		struct hotspot_frame found;
 

@@ -11,6 +11,7 @@
 
 #include "common/script/runtime-table.h"
 #include "common/wire/wire.h"
+#include "live-unwinder/script/dotnet-calls.h"
 #include "live-unwinder/script/luajit-calls.h"
 #include "live-unwinder/walk/walk-view.h"
 
@@ -21,19 +22,33 @@ struct made_calls {
 	uint32_t words;	      /* of the stack, that its frames have at most; or */
 	bool is_in_loop;      /* it is executed in the frame of the function with that address */
 	struct luajit_calls luajit;
+	struct dotnet_calls dotnet;
 };
 
 /*
  * The frames of a sample, whose stack begins at `sp`, of a process with these fields (NULL: it has
- * none). They refer to it.
+ * none). They refer to all of these.
  */
 struct made_calls made_calls_of(const struct runtime_fields *fields,
+				const struct made_code_context *context,
 				const struct wire_sample *sample, uint64_t sp);
 
 /* Whether only this tells how code of a file is left, too. */
 static inline bool made_calls_have(const struct made_calls *calls, uint64_t code)
 {
 	return luajit_calls_have(&calls->luajit, code);
+}
+
+/* Whether a frame is one of made code that the sample itself describes. */
+static inline bool made_calls_have_frame(struct made_calls *calls, uint64_t pc, uint64_t sp)
+{
+	return dotnet_calls_have(&calls->dotnet, pc, sp);
+}
+
+/* Whether the innermost frame, without unwind information, may be one without a frame. */
+static inline bool made_calls_have_stub(const struct made_calls *calls, uint64_t sp)
+{
+	return dotnet_calls_have_stub(&calls->dotnet, sp);
 }
 
 /* What has called a frame, of which this is known. False: it is not known. Called in their order.

@@ -4,6 +4,7 @@
 #include "live-unwinder/script/cpython-objects.h"
 #include "live-unwinder/script/cpython-trait.h"
 #include "live-unwinder/script/cpython-walk.h"
+#include "live-unwinder/script/dotnet-walk.h"
 #include "live-unwinder/script/hotspot-walk.h"
 #include "live-unwinder/script/lua-walk.h"
 #include "live-unwinder/script/luajit-walk.h"
@@ -102,6 +103,19 @@ static enum script_outcome read_beam(const struct runtime_fields *fields,
 	return beam_walk_read(&fields->beam, codes, thread, ret);
 }
 
+static uint64_t trait_of_dotnet(const struct runtime_fields *fields,
+				const struct wire_memory *record)
+{
+	return dotnet_code_trait(record);
+}
+
+static enum script_outcome read_dotnet(const struct runtime_fields *fields,
+				       const struct code_table *codes,
+				       const struct script_thread *thread, struct script_stack *ret)
+{
+	return dotnet_walk_read(codes, thread->sample, ret);
+}
+
 static uint64_t trait_of_perl(const struct runtime_fields *fields, const struct wire_memory *record)
 {
 	return perl_object_of(&fields->perl, record);
@@ -136,6 +150,7 @@ const struct script_reader script_readers[SCRIPT_LANGUAGES_MAX] = {
 	[SCRIPT_LUA] = { trait_of_lua, 0, read_lua },
 	[SCRIPT_LUAJIT] = { trait_of_luajit, 0, read_luajit },
 	[SCRIPT_BEAM] = { trait_of_beam, 0, read_beam },
+	[SCRIPT_DOTNET] = { trait_of_dotnet, 1, read_dotnet },
 	[SCRIPT_PERL] = { trait_of_perl, 0, read_perl },
 	[SCRIPT_HOTSPOT] = { trait_of_hotspot, HOTSPOT_OBJECT_CODE, read_hotspot },
 };

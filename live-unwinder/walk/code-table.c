@@ -165,6 +165,14 @@ bool code_table_find_bytes(const struct code_table *table, uint64_t number, stru
 	return code;
 }
 
+void code_table_amend(struct code_table *table, uint64_t number, const void *bytes, size_t size)
+{
+	struct kept_code *code = find_kept(table, number);
+
+	if (code && code->size == size)
+		memcpy(code->bytes, bytes, size);
+}
+
 static bool is_of_living(uint64_t process, uint64_t key, uint64_t number, void *arg)
 {
 	return runtime_table_find(arg, process);

@@ -44,6 +44,9 @@ int code_table_keep(struct code_table *table, const struct wire_memory *record, 
 /* The bytes of an object by its number, until the table changes. False: they were not kept. */
 bool code_table_find_bytes(const struct code_table *table, uint64_t number, struct wire_blob *ret);
 
+/* Replaces such bytes, as many as there are, by what else is known of the object. */
+void code_table_amend(struct code_table *table, uint64_t number, const void *bytes, size_t size);
+
 /* Frees what is known of processes without an interpreter, if it may be worth it. */
 void code_table_prune(struct code_table *table, const struct runtime_table *runtimes);
 

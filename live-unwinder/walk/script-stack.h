@@ -25,7 +25,9 @@ enum script_anchoring {
 	SCRIPT_ANCHOR_COUNTED,
 	SCRIPT_ANCHOR_POINTER, /* its anchor is the frame's pointer, and its place is known, */
 	SCRIPT_ANCHOR_STACK,   /* or the frame's stack pointer */
-	SCRIPT_ANCHOR_LOOP,    /* one function has all of them, and what it executes is inside */
+	/* Likewise, and those that have no such frame are none: of words that led into code. */
+	SCRIPT_ANCHOR_RETURN,
+	SCRIPT_ANCHOR_LOOP, /* one function has all of them, and what it executes is inside */
 };
 
 struct script_segment {

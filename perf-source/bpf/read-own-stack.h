@@ -166,8 +166,9 @@ static __always_inline void walk_find_again(struct walk *walk, const struct walk
 		*(struct walk_found *)known = own->last;
 }
 
-/* Appends a return address. 1: there is no room. */
-static __always_inline long walk_add_return(struct walk *walk, uint64_t slot, uint64_t pc)
+/* Appends a return address, that lies at `slot`. 1: there is no room. */
+static __always_inline long walk_add_return(struct walk *walk, uint64_t slot,
+					    const struct walk_return *found)
 {
 	struct walk_state *state = &walk->work->state;
 	uint64_t used = state->used;
@@ -179,7 +180,7 @@ static __always_inline long walk_add_return(struct walk *walk, uint64_t slot, ui
 		return walk_stop(walk, WIRE_walk_end_LIMIT);
 	element = (void *)(walk->bytes + used);
 	*element = (struct walk_element){ .address = slot };
-	*(struct walk_return *)(element + 1) = (struct walk_return){ .pc = pc };
+	*(struct walk_return *)(element + 1) = *found;
 	state->used = used + sizeof(*element) + sizeof(struct walk_return);
 	state->n++;
 	return 0;
@@ -219,11 +220,11 @@ static __always_inline long walk_read_slot(struct walk *walk, uint32_t i)
 	if (word == program->last && own->is_moved) { /* there it ends */
 		own->bounds.high = slot + sizeof(slot);
 		walk_stop(walk, WIRE_walk_end_END);
-		return 1 | walk_add_return(walk, slot, word);
+		return 1 | walk_add_return(walk, slot, &(struct walk_return){ .pc = word });
 	}
 	if (word != program->last && (word <= own->code_from || word > own->code_to))
 		return 0;
-	return walk_add_return(walk, slot, word);
+	return walk_add_return(walk, slot, &(struct walk_return){ .pc = word });
 }
 
 /* Finds the function of the i-th element. 1: an object had no room. */
@@ -393,7 +394,7 @@ static __always_inline void walk_run_own_stack(struct walk *walk,
 		walk_find_modules(walk);
 		pc = walk_find_executed(walk, &sp);
 	}
-	if (owner && !walk_add_return(walk, sp, pc)) {
+	if (owner && !walk_add_return(walk, sp, &(struct walk_return){ .pc = pc })) {
 		state->end = WIRE_walk_end_LIMIT;
 		bpf_loop(WALK_OWN_SLOTS_MAX, callbacks->slot, walk, 0);
 		bpf_loop(state->n, callbacks->function, walk, 0);

@@ -18,6 +18,10 @@ struct walk_callbacks {
 	/* Of stacks of made code (read-own-stack.h). */
 	long (*slot)(uint32_t i, void *walk);
 	long (*function)(uint32_t i, void *walk);
+	/* Of managed code (read-managed.h). */
+	long (*stack_words)(uint32_t i, void *walk);
+	long (*keep_managed)(uint32_t i, void *walk);
+	long (*managed)(uint32_t i, void *walk);
 };
 
 /*

@@ -5,6 +5,7 @@
 #include "perf-source/bpf/read-code.h"
 #include "perf-source/bpf/read-frames.h"
 #include "perf-source/bpf/read-kept.h"
+#include "perf-source/bpf/read-managed.h"
 #include "perf-source/bpf/read-own-stack.h"
 #include "perf-source/bpf/read-source.h"
 
@@ -441,6 +442,10 @@ static __always_inline void walk_run(struct walk *walk, const struct walk_callba
 	walk->work->memory.found = walk->work->of_code.found = 0;
 	if (walk->program->frames.heaps[0].to) {
 		walk_run_frames(walk, callbacks);
+		return;
+	}
+	if (walk->program->managed.map) {
+		walk_run_managed(walk, callbacks);
 		return;
 	}
 	if (walk->program->own.high) {

@@ -382,7 +382,7 @@ static __always_inline bool put_walk(struct bpf_perf_event_data *context, struct
 	}
 	walk.work->registers = (struct walk_registers){
 		task->thread.fsbase, registers->bp, registers->ip, registers->r13,
-		registers->cx,	     pid,	    registers->dx,
+		registers->cx,	     pid,	    registers->dx, task->mm->start_stack,
 	};
 	walk_run(&walk, &walk_callbacks, reader->part.sp,
 		 read_budget_room(&reader->budget, &share, cpu));

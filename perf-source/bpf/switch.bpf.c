@@ -182,6 +182,7 @@ static __always_inline void emit_walk(void *ctx, struct task_struct *task)
 		.instruction = registers->ip,
 		.pid = pid,
 		.of_list = registers->dx,
+		.first_stack = task->mm->start_stack,
 	};
 	emitted->part = (struct sample_part){
 		.sp = registers->sp,

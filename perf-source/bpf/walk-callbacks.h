@@ -113,6 +113,25 @@ static long walk_function(uint32_t i, void *walk)
 	return walk_read_function(walk, &maps, i);
 }
 
+static long walk_stack_words(uint32_t i, void *walk)
+{
+	return walk_read_stack_words(walk, i);
+}
+
+static long walk_kept_managed(uint32_t i, void *walk)
+{
+	const struct walk_maps maps = walk_own_maps();
+
+	return walk_keep_managed(walk, &maps, i);
+}
+
+static long walk_managed(uint32_t i, void *walk)
+{
+	const struct walk_maps maps = walk_own_maps();
+
+	return walk_read_managed(walk, &maps);
+}
+
 static const struct walk_callbacks walk_callbacks = {
 	.element = walk_element,
 	.code = walk_code,
@@ -124,4 +143,7 @@ static const struct walk_callbacks walk_callbacks = {
 	.callee = walk_callee,
 	.slot = walk_slot,
 	.function = walk_function,
+	.stack_words = walk_stack_words,
+	.keep_managed = walk_kept_managed,
+	.managed = walk_managed,
 };

@@ -157,6 +157,18 @@ static bool is_own_stack_valid(const struct walk_program *program)
 		!program->frames.heaps[0].to && !program->word.n_loads);
 }
 
+/* Managed code, if there is some: its windows have a form of their own, too. */
+static bool is_managed_valid(const struct walk_program *program)
+{
+	const struct walk_managed *managed = &program->managed;
+
+	return !managed->map ||
+	       (program->lists[0].window == sizeof(struct walk_return) &&
+		managed->from <= managed->to && managed->not_from <= managed->not_to &&
+		!program->beside.size && !program->code.steps && !program->frames.heaps[0].to &&
+		!program->own.high && !program->word.n_loads);
+}
+
 /* Elements of all lists have one. */
 static bool is_beside_valid(const struct walk_program *program)
 {
@@ -181,5 +193,5 @@ bool walk_program_is_valid(const struct walk_program *program)
 	       is_object_valid(&program->object, window, with_word) && is_beside_valid(program) &&
 	       program->kept.words <= WALK_KEPT_WORDS_MAX &&
 	       is_code_valid(&program->code, window) && are_frames_valid(program) &&
-	       is_own_stack_valid(program);
+	       is_own_stack_valid(program) && is_managed_valid(program);
 }

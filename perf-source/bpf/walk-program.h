@@ -34,6 +34,7 @@ enum {
 	WALK_MEMBERS_MAX = 64,
 	WALK_STEPS_MAX = 1024,
 	WALK_KEPT_WORDS_MAX = 512,
+	WALK_STACK_WORDS_MAX = 1 << 14,
 	WALK_HEAPS_MAX = 3,
 	WALK_PATTERNS_MAX = 32,
 	WALK_RANGES = 3,
@@ -369,9 +370,31 @@ struct walk_own_stack {
 	uint8_t reserved[3];
 };
 
+/*
+ * Managed code of .NET, whose methods a map of addresses leads to. The first list is of what the
+ * thread executes, and of all words of its stack that are in such code (struct walk_return); the
+ * object of each is the first instruction of the method's code (dotnet-code.h).
+ */
+struct walk_managed {
+	uint64_t map;		   /* where the map is; 0: there is no such code */
+	uint64_t from, to;	   /* all of it is between these addresses, */
+	uint64_t not_from, not_to; /* but none in the program itself */
+	uint16_t section_heap, heap_base, heap_map;
+	/* Of code of files: where a section has its module, that what it is made of, and so on. */
+	uint16_t section_module, module_file;
+	uint16_t file_whole, file_functions, file_count, file_methods;
+	uint16_t header_method, header_count, header_functions;
+	uint16_t method_token, method_index, method_flags, method_name;
+	uint16_t block_size, block_type, block_range;
+	uint16_t type_flags, type_module;
+	uint16_t module_assembly, assembly_metadata;
+	uint16_t metadata_tables, metadata_counts, metadata_rows, metadata_names, metadata_mask;
+};
+
 struct walk_program {
 	struct walk_list lists[WALK_LISTS_MAX]; /* up to the first without a window */
 	struct walk_own_stack own;
+	struct walk_managed managed;
 	struct walk_kept kept;
 	struct walk_word word;
 	struct walk_object object;

@@ -7,6 +7,7 @@
 
 #include "perf-source/bpf/kernel-types.h"
 
+#include "common/script/dotnet-code.h"
 #include "common/script/script-walk.h"
 #include "common/wire/wire.h"
 #include "perf-source/bpf/sample-part.h"
@@ -147,7 +148,8 @@ struct walk_registers {
 	uint64_t place;	   /* of an interpreter, in a function (r13 of HotSpot) */
 	uint64_t saved_sp; /* of made code that has moved its stack pointer (rcx of HotSpot) */
 	uint64_t pid;
-	uint64_t of_list; /* where an interpreter's first element is (rdx of LuaJIT) */
+	uint64_t of_list;     /* where an interpreter's first element is (rdx of LuaJIT) */
+	uint64_t first_stack; /* where the stack of the first thread began */
 };
 
 enum { WALK_OWN_WORDS = 64 };
@@ -181,6 +183,21 @@ struct walk_own {
 	uint64_t file_at, known_file; /* where the number was of the last file, and that */
 };
 
+/* Managed code (struct walk_managed) that has an address. */
+struct walk_managed_code {
+	uint64_t begin;	 /* its first instruction; 0: there is none */
+	uint64_t method; /* of a file: the method that it is of, and its function, */
+	struct dotnet_function function;
+	uint32_t reserved;
+	uint64_t known;	   /* which may have the next address, too, from 1 on; 0: none */
+	uint64_t from, to; /* of the section that was found last: a heap, */
+	uint64_t heap_base, heap_map;
+	uint64_t base, functions, n_functions, methods; /* or a file; 0 all: it has no methods */
+	uint64_t stack_end;
+	uint64_t metadata, type; /* of the method that is named, and the number of its type */
+	uint64_t kept, n_kept;	 /* where the next word is put that is in code, and their number */
+};
+
 /* An element's object, and the one of its code, while objects like the first are its members. */
 struct walk_work {
 	struct walk_state state;
@@ -189,6 +206,7 @@ struct walk_work {
 	struct walk_call call; /* the current frame */
 	struct walk_made made;
 	struct walk_own own;
+	struct walk_managed_code managed;
 	struct walk_found_source source;
 	struct walk_memory memory, of_code;
 	uint64_t members[1 + WALK_MEMBERS_MAX]; /* their number, and identities */

@@ -11,7 +11,6 @@
 #include "common/base/clock.h"
 #include "common/base/growing-list.h"
 #include "perf-source/context/contexts.h"
-#include "perf-source/context/other-languages.h"
 
 void contexts_init(struct contexts *contexts, struct stage *stage, struct processes *processes,
 		   struct context_program *program, uint32_t wanted,
@@ -113,21 +112,9 @@ static int add_runtime(struct contexts *contexts, uint32_t pid)
 	return add_found(pid, &hints, contexts);
 }
 
-/* Whether a file may hold what is recorded, or what is still to be named as not supported. */
-static bool is_worth_a_look(const struct contexts *contexts, const char *path)
-{
-	int other;
-
-	if (runtime_may_be_in(path))
-		return true;
-	other = contexts->why_no_runtimes ? -1 : other_language_in(path);
-	return other >= 0 && !contexts->has_named_other[other];
-}
-
 int contexts_note_mapping(struct contexts *contexts, uint32_t pid, const char *path)
 {
-	if (!(contexts->search.wanted & CONTEXTS_RUNTIMES) || !path ||
-	    !is_worth_a_look(contexts, path))
+	if (!(contexts->search.wanted & CONTEXTS_RUNTIMES) || !path || !runtime_may_be_in(path))
 		return 0;
 	return add_runtime(contexts, pid);
 }
@@ -388,34 +375,20 @@ static const char *why_unknown(enum runtime_state state)
 		return "without the GIL is not known; others are: ";
 	case RUNTIME_WITH_THREADS:
 		return "with threads (ZTS) is not known; others are: ";
-	case RUNTIME_NOT_SUPPORTED:
-		return "is not supported";
 	default:
 		return "is built in another way than those that are known: ";
 	}
 }
 
-/*
- * Says once of each file, and of a few in all, that its functions are not recorded; of languages
- * that are not supported, once of each.
- */
+/* Says once of each file, and of a few in all, that its functions are not recorded. */
 static void warn_of_unknown(struct contexts *contexts, uint32_t pid, const struct runtime *runtime)
 {
-	bool *has_named =
-		runtime->language >= SCRIPT_LANGUAGES_MAX
-			? &contexts->has_named_other[runtime->language - SCRIPT_LANGUAGES_MAX]
-			: NULL;
-
-	if (has_named && *has_named)
-		return;
 	for (size_t i = 0; i < contexts->n_unknown; i++)
 		if (contexts->unknown[i] == runtime->image)
 			return;
 	if (contexts->n_unknown == CONTEXTS_UNKNOWN_MAX)
 		return;
 	contexts->unknown[contexts->n_unknown++] = runtime->image;
-	if (has_named)
-		*has_named = true;
 	stage_warn(contexts->stage,
 		   "functions in %s of process %" PRIu32 " are not recorded: %s %.*s%s%s%s",
 		   runtime_language_name(runtime->language), pid,
@@ -467,7 +440,7 @@ static int take_runtime(struct contexts *contexts, const struct context_job *job
 	};
 	int r;
 
-	if (runtime->language >= RUNTIME_LANGUAGES_MAX) /* the helper read a hostile file */
+	if (runtime->language >= SCRIPT_LANGUAGES_MAX) /* the helper read a hostile file */
 		return 0;
 	if (runtime->state == RUNTIME_NOT_YET)
 		return look_again(contexts, job);

@@ -53,7 +53,6 @@ struct contexts {
 	uint64_t unknown[CONTEXTS_UNKNOWN_MAX]; /* images of interpreters with a warning */
 	size_t n_unknown;
 	bool has_said_partly;
-	bool has_named_other[OTHER_LANGUAGES_MAX]; /* as not supported */
 	size_t n_stuck;
 	uint64_t n_refused, n_runtimes_refused;
 };

@@ -2,7 +2,6 @@
 /* The interpreters that are looked for. */
 #include <string.h>
 
-#include "perf-source/context/other-languages.h"
 #include "perf-source/context/runtime.h"
 
 struct interpreter {
@@ -34,6 +33,7 @@ static const struct interpreter interpreters[SCRIPT_LANGUAGES_MAX] = {
 			     "JDK 11, 17, 21, 24 to 27",
 			     "-XX:+UnlockDiagnosticVMOptions -XX:+DebugNonSafepoints" },
 	[SCRIPT_BEAM] = { beam_find, { "beam.", "beam." }, "Erlang", "OTP", "25 and 27" },
+	[SCRIPT_DOTNET] = { dotnet_find, { "libcoreclr.", "libcoreclr." }, ".NET", ".NET", "9" },
 	[SCRIPT_V8] = { v8_find,
 			{ "node", "libnode" },
 			"JavaScript",
@@ -67,7 +67,6 @@ static bool is_there(const struct loaded_image *image)
 
 void runtime_find(const struct loaded_image *image, struct runtime *ret)
 {
-	unsigned int other;
 
 	for (size_t i = 0; i < SCRIPT_LANGUAGES_MAX && ret->state != RUNTIME_KNOWN; i++) {
 		struct runtime found = { .image = ret->image, .language = i };
@@ -76,31 +75,23 @@ void runtime_find(const struct loaded_image *image, struct runtime *ret)
 		if (found.state != RUNTIME_NONE)
 			*ret = found;
 	}
-	if (ret->state == RUNTIME_NONE && other_language_find(image, &other, ret->version)) {
-		ret->state = RUNTIME_NOT_SUPPORTED;
-		ret->language = SCRIPT_LANGUAGES_MAX + other;
-	}
 	if (ret->state != RUNTIME_KNOWN && !is_there(image))
 		ret->state = RUNTIME_NONE;
 }
 
 const char *runtime_language_name(unsigned int language)
 {
-	return language < SCRIPT_LANGUAGES_MAX
-		       ? interpreters[language].language
-		       : other_language_name(language - SCRIPT_LANGUAGES_MAX);
+	return interpreters[language].language;
 }
 
 const char *runtime_interpreter_name(unsigned int language)
 {
-	return language < SCRIPT_LANGUAGES_MAX
-		       ? interpreters[language].name
-		       : other_language_name(language - SCRIPT_LANGUAGES_MAX);
+	return interpreters[language].name;
 }
 
 const char *runtime_known_versions(unsigned int language)
 {
-	return language < SCRIPT_LANGUAGES_MAX ? interpreters[language].versions : "";
+	return interpreters[language].versions;
 }
 
 const char *runtime_telling_options(enum script_language language)

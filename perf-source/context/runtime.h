@@ -9,8 +9,6 @@
 enum {
 	RUNTIME_VERSION_SIZE = 16,
 	RUNTIME_LAYOUT_SIZE = 2048,
-	OTHER_LANGUAGES_MAX = 1,
-	RUNTIME_LANGUAGES_MAX = SCRIPT_LANGUAGES_MAX + OTHER_LANGUAGES_MAX,
 };
 
 enum runtime_state {
@@ -22,14 +20,13 @@ enum runtime_state {
 	RUNTIME_OTHER_BUILD,
 	RUNTIME_WITHOUT_GIL,
 	RUNTIME_WITH_THREADS,
-	RUNTIME_NOT_SUPPORTED, /* another language (other-languages.h) */
 };
 
 struct runtime {
 	enum runtime_state state;
-	struct walk_program walk; /* of a known one, as its kind and layout */
-	uint64_t image;		  /* the image that holds it */
-	unsigned int language;	  /* enum script_language; behind those, other languages */
+	struct walk_program walk;	    /* of a known one, as its kind and layout */
+	uint64_t image;			    /* the image that holds it */
+	unsigned int language;		    /* enum script_language */
 	char version[RUNTIME_VERSION_SIZE]; /* "": not known */
 	bool is_partly_told; /* code of its compilers tells only partly what it was made of */
 	char layout[RUNTIME_LAYOUT_SIZE]; /* for those who interpret what is read */
@@ -58,4 +55,5 @@ enum runtime_state luajit_find(const struct loaded_image *image, struct runtime 
 enum runtime_state perl_find(const struct loaded_image *image, struct runtime *ret);
 enum runtime_state hotspot_find(const struct loaded_image *image, struct runtime *ret);
 enum runtime_state beam_find(const struct loaded_image *image, struct runtime *ret);
+enum runtime_state dotnet_find(const struct loaded_image *image, struct runtime *ret);
 enum runtime_state v8_find(const struct loaded_image *image, struct runtime *ret);

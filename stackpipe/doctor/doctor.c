@@ -31,7 +31,7 @@ static const struct check checks[] = {
 	{ "record the whole machine",
 	  { "perf-source", "-e", "cpu-clock", "-a", "-d", "0.05", NULL },
 	  false },
-	{ "record functions of scripts (Python, PHP, Perl, Ruby, Lua, Erlang, JavaScript, Java)",
+	{ "record functions of scripts (Python, PHP, Perl, Ruby, Lua, Erlang, JavaScript, Java, .NET)",
 	  { "perf-source", "-e", "cpu-clock", "--interpreters", "--", "true", NULL },
 	  false },
 	{ "sample CPU cycles", { "perf-source", "-e", "cycles", "--", "true", NULL }, false },

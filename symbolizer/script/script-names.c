@@ -8,6 +8,7 @@
 #include "common/script/script-place.h"
 #include "symbolizer/script/beam-function.h"
 #include "symbolizer/script/cpython-code.h"
+#include "symbolizer/script/dotnet-method.h"
 #include "symbolizer/script/hotspot-method.h"
 #include "symbolizer/script/lua-proto.h"
 #include "symbolizer/script/luajit-proto.h"
@@ -227,6 +228,16 @@ static struct script_code *make_beam(const struct runtime_fields *fields,
 	return *ret_is_damaged ? NULL : make_code(&text, &none);
 }
 
+static struct script_code *make_dotnet(const struct runtime_fields *fields,
+				       const struct wire_memory *record, bool *ret_is_damaged)
+{
+	static const struct script_lines none;
+	struct script_code_text text;
+
+	*ret_is_damaged = !dotnet_method_decode(record, &text);
+	return *ret_is_damaged ? NULL : make_code(&text, &none);
+}
+
 /* The places of Perl are lines. */
 static struct script_code *make_perl(const struct runtime_fields *fields,
 				     const struct wire_memory *record, bool *ret_is_damaged)
@@ -247,7 +258,7 @@ static struct script_code *(*const makers[SCRIPT_LANGUAGES_MAX])(
 	[SCRIPT_V8] = make_v8,		 [SCRIPT_RUBY] = make_ruby,
 	[SCRIPT_HOTSPOT] = make_hotspot, [SCRIPT_PERL] = make_perl,
 	[SCRIPT_LUA] = make_lua,	 [SCRIPT_BEAM] = make_beam,
-	[SCRIPT_LUAJIT] = make_luajit,
+	[SCRIPT_LUAJIT] = make_luajit,	 [SCRIPT_DOTNET] = make_dotnet,
 };
 
 /* Takes over the code. */
@@ -336,6 +347,7 @@ static uint32_t (*const line_finders[SCRIPT_LANGUAGES_MAX])(const struct script_
 	[SCRIPT_LUA] = lua_lines_find,
 	[SCRIPT_LUAJIT] = lua_lines_find,
 	[SCRIPT_BEAM] = find_as_place,
+	[SCRIPT_DOTNET] = find_none,
 };
 
 /* Functions without a name are told apart by their lines. */

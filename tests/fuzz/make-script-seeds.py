@@ -32,6 +32,7 @@ FIELDS = {
     "luajit": ("frame.function", "frame.proto", "frame.continuation", "frame.continuation.pc", "frame.link", "thread.stack",
                "thread.cframe", "global.jit_base", "cframe.size", "proto.size", "proto.count", "proto.line", "proto.lines", "proto.total",
                "proto.constants", "text", "text.length", "left", *(f"torn{i}" for i in range(8))),
+    "dotnet": ("code.size",),
     "beam": ("process.top", "stack.end", "function.size", "function.arity", "atom.size", "atom.length"),
     "hotspot": (*(f"frames.from{i}" for i in range(16)), *(f"frames.to{i}" for i in range(16)), "method.type",
                 "method.archived", "method.size", "method.const", "const.size", "const.code", "const.flags", "text",
@@ -39,13 +40,14 @@ FIELDS = {
                 *(f"{site}.{part}" for site in ("begin", "rare", "pcs", "pcs-end", "scopes", "scopes-end", "metadata", "metadata-end")
                   for part in ("pointer", "further", "offset", "size")), "dense", "excluded"),
 }
-NUMBERS = {"cpython": 0, "php": 1, "ruby": 3, "hotspot": 4, "perl": 5, "lua": 6, "beam": 7, "luajit": 8}  # enum script_language
+NUMBERS = {"cpython": 0, "php": 1, "ruby": 3, "hotspot": 4, "perl": 5, "lua": 6, "beam": 7, "luajit": 8, "dotnet": 9}  # enum script_language
 CORPORA = {"cpython": "cpython-code", "php": "php-function", "ruby": "ruby-code", "hotspot": "hotspot-method",
-           "perl": "perl-sub", "lua": "lua-proto", "luajit": "luajit-proto", "beam": "beam-function"}
-WITH_BYTES = {"hotspot", "perl", "lua", "luajit"}  # of objects, in seeds of walks
+           "perl": "perl-sub", "lua": "lua-proto", "luajit": "luajit-proto", "beam": "beam-function",
+           "dotnet": "dotnet-method"}
+WITH_BYTES = {"hotspot", "perl", "lua", "luajit", "dotnet"}  # of objects, in seeds of walks
 ADDRESSES = re.compile(r"(code|method)\.type|method\.archived|stack\.end|left|torn\d|(resume|frames|catch|main)\.(from|to)\d*")  # of no use to the targets
 CODE_MIN = {"hotspot": 1500, "perl": 1500, "beam": 1500}  # bytes of a record of a method, or a sub, and of few others
-OBJECTS_MAX, OBJECTS_WITH_BYTES_MAX, BYTES_MAX, SEEDS = 255, 16, 6000, 3
+OBJECTS_MAX, OBJECTS_WITH_BYTES_MAX, BYTES_MAX, SEEDS = 255, 8, 6000, 3
 
 
 def fields_of(language, layout):

@@ -16,6 +16,9 @@ TIMEOUT_S = 60
 # name: (version, integrity) as printed by `npm view NAME@VERSION dist.integrity`. What follows @ in front of a version
 # tells apart those of one package.
 PACKAGES = {
+    "@azure/mcp-linux-x64@9": (  # with .NET 9
+        "0.5.0",
+        "sha512-sAMnUlnX1BSQhBbND7vu8wsiw8ikMcM6SbxP5mgHK6lWVYgv7eUjiSiLxDPmcubSi1XH7p60K4ez0xL5obiiAA=="),
     "speedscope": (
         "1.25.0",
         "sha512-cpf9HWTZf1ijLXBJrk87Ve/54tnYx6rlf0gUThvn3ook6h63hLXVOQiMf44PT+XoV503cPfvfiT5gP5vojp6Ag=="),

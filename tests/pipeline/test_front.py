@@ -297,7 +297,7 @@ class Front(pipeline.RecordingTest):
     def test_the_doctor_reports_what_works(self):
         said = run("doctor").stdout
         self.assertRegex(said, r"(?m)^yes +record programs that you start$")
-        self.assertRegex(said, rf"(?m)^{'no' if reading.refusal() else 'yes'} +record functions of scripts \(Python, PHP, Perl, Ruby, Lua, Erlang, JavaScript, Java\)$")
+        self.assertRegex(said, rf"(?m)^{'no' if reading.refusal() else 'yes'} +record functions of scripts \(Python, PHP, Perl, Ruby, Lua, Erlang, JavaScript, Java, \.NET\)$")
 
 
 @unittest.skipUnless(shutil.which("tmux"), "tmux is not installed")

@@ -114,6 +114,19 @@ int tracee_run_to_entry(pid_t pid)
 	return 0;
 }
 
+/* As wait_for_stop(), while other threads of the process begin, and run untraced. */
+static int wait_for_own_stop(pid_t pid, int *ret_status)
+{
+	pid_t tid;
+
+	while ((tid = waitpid(-1, ret_status, __WALL)) > 0 && tid != pid)
+		if (WIFSTOPPED(*ret_status) && ptrace(PTRACE_DETACH, tid, NULL, NULL) < 0)
+			return -errno;
+	if (tid < 0)
+		return -errno;
+	return WIFSTOPPED(*ret_status) ? 0 : -ECHILD;
+}
+
 int tracee_run_to_stop(pid_t pid)
 {
 	int r = 0, status = 0;
@@ -123,7 +136,7 @@ int tracee_run_to_stop(pid_t pid)
 
 		if (ptrace(PTRACE_CONT, pid, NULL, (long)(signal == SIGTRAP ? 0 : signal)) < 0)
 			return -errno;
-		r = wait_for_stop(pid, &status);
+		r = wait_for_own_stop(pid, &status);
 	} while (r == 0 && WSTOPSIG(status) != SIGSTOP);
 	return r;
 }

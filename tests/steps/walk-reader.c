@@ -8,6 +8,7 @@
 #include "common/base/cleanup.h"
 #include "common/base/hash.h"
 #include "common/script/script-walk.h"
+#include "tests/steps/managed-reader.h"
 #include "tests/steps/tracee.h"
 #include "tests/steps/walk-reader.h"
 
@@ -23,6 +24,7 @@ enum {
 	SCALE = 64, /* of sizes */
 	TEXT_HASHED = 24,
 	STACK_MAX = 8 << 20,
+	MANAGED_WORDS = 1 << 13,
 };
 
 void walk_reader_deinit(struct walk_reader *reader)
@@ -319,26 +321,39 @@ static size_t read_object(const struct walk_reader *reader, const struct walk_ob
 	return used;
 }
 
+/* Emits what an object is, if it is new. */
+static int put_bytes(struct walk_reader *reader, struct stage *stage,
+		     const struct wire_sample *sample, uint64_t address, uint64_t identity,
+		     struct wire_blob bytes)
+{
+	const struct wire_memory out = {
+		.process = sample->process,
+		.time = sample->time,
+		.address = address,
+		.identity = identity,
+		.number = reader->n_numbers + 1,
+		.bytes = bytes,
+	};
+	int r;
+
+	if (!identity || pair_map_find(&reader->seen, address, identity))
+		return 0;
+	r = pair_map_add(&reader->seen, address, identity, 1);
+	reader->n_numbers++;
+	if (r == 0)
+		r = stage_put(stage, WIRE_RECORD_memory, &out);
+	return r < 0 ? r : wire_writer_flush(&stage->writer);
+}
+
 static int put_object(struct walk_reader *reader, struct stage *stage,
 		      const struct wire_sample *sample, const struct walk_object *object,
 		      uint64_t address, uint64_t *ret_identity)
 {
 	char bytes[WALK_OBJECT_MAX + WALK_TEXTS_MAX * (8 + WALK_TEXT_MAX)];
-	struct wire_memory out = { .process = sample->process,
-				   .time = sample->time,
-				   .address = address };
-	int r;
+	size_t size = read_object(reader, object, address, bytes, ret_identity);
 
-	out.bytes = (struct wire_blob){ bytes,
-					read_object(reader, object, address, bytes, ret_identity) };
-	if (!*ret_identity || pair_map_find(&reader->seen, address, *ret_identity))
-		return 0;
-	r = pair_map_add(&reader->seen, address, *ret_identity, 1);
-	out.identity = *ret_identity;
-	out.number = ++reader->n_numbers;
-	if (r == 0)
-		r = stage_put(stage, WIRE_RECORD_memory, &out);
-	return r < 0 ? r : wire_writer_flush(&stage->writer);
+	return put_bytes(reader, stage, sample, address, *ret_identity,
+			 (struct wire_blob){ bytes, size });
 }
 
 /* Puts the word behind a window to which it leads. */
@@ -522,12 +537,66 @@ static int read_list(struct walk_reader *reader, struct stage *stage, uint16_t n
 	return r;
 }
 
+/* Puts a word of the stack, if it is in managed code; the first is what is executed. */
+static int put_return(struct walk_reader *reader, struct stage *stage,
+		      const struct wire_sample *sample, struct walk_list_head *head, uint64_t slot,
+		      uint64_t pc)
+{
+	const struct managed_reader managed = { reader->pid, &reader->runtime.walk.managed };
+	struct walk_element *element = (void *)(reader->bytes + reader->size);
+	struct managed_found found;
+
+	managed_reader_find(&managed, pc - (head->n > 0), &found);
+	if (head->n && !found.begin)
+		return 0;
+	*element = (struct walk_element){ slot, found.identity };
+	*(struct walk_return *)(element + 1) =
+		(struct walk_return){ pc, found.begin, found.method };
+	reader->size += sizeof(*element) + sizeof(struct walk_return);
+	head->n++;
+	if (found.identity && !pair_map_find(&reader->seen, found.begin, found.identity))
+		managed_reader_name(&managed, &found.code);
+	return put_bytes(reader, stage, sample, found.begin, found.identity,
+			 (struct wire_blob){ &found.code, sizeof(found.code) });
+}
+
+/* All words of the stack that lead into managed code, and the code that is executed. */
+static int read_managed(struct walk_reader *reader, struct stage *stage,
+			const struct user_regs_struct *registers, const struct wire_sample *sample)
+{
+	struct walk_list_head *head = (void *)reader->bytes;
+	struct walk_element *element;
+	static uint64_t words[MANAGED_WORDS];
+	size_t n = tracee_read(reader->pid, registers->rsp, words, sizeof(words)) / sizeof(*words);
+	int r;
+
+	reader->size = sizeof(*head);
+	*head = (struct walk_list_head){ 0, sizeof(struct walk_return), 0, WIRE_walk_end_END };
+	r = put_return(reader, stage, sample, head, registers->rsp, registers->rip);
+	for (size_t i = 0; i < n && r == 0 && head->n < WALK_ELEMENTS_MAX / 4; i++)
+		r = put_return(reader, stage, sample, head, registers->rsp + i * sizeof(*words),
+			       words[i]);
+	head = (void *)(reader->bytes + reader->size);
+	*head = (struct walk_list_head){ 2, WALK_CODE_WINDOW, 1, WIRE_walk_end_END };
+	element = (void *)(head + 1);
+	*element = (struct walk_element){ .address = registers->rip };
+	if (!read_memory(reader, registers->rip, element + 1, WALK_CODE_WINDOW))
+		return r;
+	reader->size += sizeof(*head) + sizeof(*element) + WALK_CODE_WINDOW;
+	return r;
+}
+
 int walk_reader_read(struct walk_reader *reader, struct stage *stage,
 		     const struct user_regs_struct *registers, struct wire_sample *sample)
 {
 	int r = wire_writer_flush(&stage->writer); /* it may still borrow the last walk */
 
 	reader->size = 0;
+	if (r == 0 && reader->runtime.walk.managed.map) {
+		r = read_managed(reader, stage, registers, sample);
+		sample->walk = (struct wire_blob){ reader->bytes, reader->size };
+		return r;
+	}
 	find_kept(reader, registers->rsp);
 	for (uint16_t i = 0; i < WALK_LISTS_MAX && r == 0; i++)
 		if (reader->runtime.walk.lists[i].window)

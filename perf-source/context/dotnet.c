@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Where .NET (CoreCLR) has what its threads execute. Compiled code lies in heaps, to which a map of
+ * addresses leads (RangeSectionMap in vm/codeman.h); in front of each method's code is the address
+ * of its description. The program exports a table of addresses for debuggers (g_dacTable), which
+ * begins with the map's, and, from .NET 9 on, a text that says how some of its structures are made
+ * (docs/design/datacontracts in its sources). The rest is known by version.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/base/cleanup.h"
+#include "common/elf/elf-section.h"
+#include "common/script/dotnet-code.h"
+#include "perf-source/context/runtime.h"
+
+enum {
+	WORD = 8,
+	TRIES_MAX = 20, /* while it is loaded: then it is looked at again */
+	PAUSE_NS = 5000000,
+	RETURNS_MAX = 512,
+	REACH = INT32_MAX, /* code is that near to the program, for its calls
+			      (executableallocator.cpp) */
+	/* g_dacTable (inc/dacvars.h): the map, and what lies behind it. */
+	DAC_MAP = 0,
+	DAC_BEHIND_MAP = 2 * WORD,
+	MAP_SIZE = 256 * WORD + WORD,
+	/* DotNetRuntimeContractDescriptor. */
+	CONTRACT_SIZE = 12,
+	CONTRACT_TEXT = 16,
+	CONTRACT_MAX = 1 << 16,
+	/* RangeSection, HeapList, and RealCodeHeader (vm/codeman.h). */
+	SECTION_MODULE = 32,
+	SECTION_HEAP = 40,
+	HEAP_BASE = 32,
+	HEAP_MAP = 40,
+	HEADER_METHOD = 24,
+	HEADER_COUNT = 32,
+	HEADER_FUNCTIONS = 36,
+	/* MethodDesc, and MethodDescChunk (vm/method.hpp). */
+	METHOD_TOKEN = 0,
+	METHOD_INDEX = 2,
+	METHOD_FLAGS = 6,
+	METHOD_NAME = 32, /* of one that is made as the program runs */
+	BLOCK_TYPE = 0,
+	BLOCK_RANGE = 18,
+	BLOCK_SIZE = 24,
+	/* MethodTable (vm/methodtable.h), Module (vm/ceeload.h), and PEAssembly. */
+	TYPE_FLAGS = 8,
+	TYPE_MODULE = 24,
+	MODULE_PATH = 272,
+	MODULE_ASSEMBLY = 280, /* behind its path */
+	MODULE_FILE = 0x3d8,
+	ASSEMBLY_METADATA = 24,
+	/* ReadyToRunInfo (vm/readytoruninfo.h): of all files of a composite one, and its functions.
+	 */
+	FILE_WHOLE = 0x28,
+	FILE_FUNCTIONS = 0x50,
+	FILE_COUNT = 0x58,
+	FILE_METHODS = 0x1c0,
+	/* MDInternalRO (md/runtime/mdinternalro.h): its CMiniMd. */
+	METADATA_COUNTS = 0x30,
+	METADATA_TABLES = 0xf0,
+	METADATA_MASK = 0x3c0,
+	METADATA_ROWS = 0x3d0,
+	METADATA_NAMES = 0x540,
+};
+
+/* The program has its version in a text: "@(#)Version 9.0.525.21509 …", of build 25 of .NET 9.0.5.
+ */
+static bool find_version(const struct loaded_image *image, unsigned int *ret_major,
+			 char ret[RUNTIME_VERSION_SIZE])
+{
+	enum { BUILDS = 100 };
+	static const char name[] = "@(#)Version ";
+	struct elf_section section = elf_section_before_first(image->elf->elf);
+
+	while (elf_section_next(&section)) {
+		const Elf_Data *data =
+			!strcmp(section.name, ".data") ? elf_section_read(&section) : NULL;
+		const char *at = data && data->d_buf
+					 ? memmem(data->d_buf, data->d_size, name, strlen(name))
+					 : NULL;
+		char copy[RUNTIME_VERSION_SIZE] = "";
+		unsigned int minor, build;
+		size_t left;
+
+		if (!at)
+			continue;
+		at += strlen(name);
+		left = (const char *)data->d_buf + data->d_size - at;
+		memcpy(copy, at, left < sizeof(copy) ? left : sizeof(copy) - 1);
+		if (sscanf(copy, "%3u.%3u.%5u", ret_major, &minor, &build) != 3)
+			return false;
+		snprintf(ret, RUNTIME_VERSION_SIZE, "%u.%u.%u", *ret_major, minor, build / BUILDS);
+		return true;
+	}
+	return false;
+}
+
+static enum runtime_state find_map(const struct loaded_image *image, uint64_t *ret)
+{
+	GElf_Sym table;
+	uint64_t behind;
+
+	if (!loaded_image_find_symbol(image, "g_dacTable", &table) ||
+	    !loaded_image_read(image, table.st_value + DAC_MAP, ret, sizeof(*ret)) ||
+	    !loaded_image_read(image, table.st_value + DAC_BEHIND_MAP, &behind, sizeof(behind)))
+		return RUNTIME_OTHER_BUILD;
+	if (!*ret || !behind)
+		return RUNTIME_NOT_YET;
+	return behind - *ret >= MAP_SIZE && behind - *ret < MAP_SIZE + WORD ? RUNTIME_KNOWN
+									    : RUNTIME_OTHER_BUILD;
+}
+
+/* A library's loader fills in the table, before anything of it is executed. */
+static enum runtime_state wait_for_map(const struct loaded_image *image, uint64_t *ret)
+{
+	static const struct timespec pause = { 0, PAUSE_NS };
+	enum runtime_state state = find_map(image, ret);
+
+	for (size_t i = 0; i < TRIES_MAX && state == RUNTIME_NOT_YET; i++) {
+		nanosleep(&pause, NULL);
+		state = find_map(image, ret);
+	}
+	return state;
+}
+
+/* The text that describes structures. NULL: there is none, or no memory. To be freed. */
+static char *read_contract(const struct loaded_image *image)
+{
+	_cleanup_free_ char *text = NULL;
+	GElf_Sym descriptor;
+	uint64_t at;
+	uint32_t size;
+
+	if (!loaded_image_find_symbol(image, "DotNetRuntimeContractDescriptor", &descriptor) ||
+	    !loaded_image_read(image, descriptor.st_value + CONTRACT_SIZE, &size, sizeof(size)) ||
+	    !loaded_image_read(image, descriptor.st_value + CONTRACT_TEXT, &at, sizeof(at)) ||
+	    size > CONTRACT_MAX)
+		return NULL;
+	text = calloc(1, size + 1);
+	if (!text || !loaded_image_read(image, at - image->bias, text, size))
+		return NULL;
+	return take_pointer(text);
+}
+
+/* Whether a structure has a field where this file says. */
+static bool has_field(const char *contract, const char *type, const char *field, int place)
+{
+	char begin[64], wanted[64];
+	const char *at, *end, *found;
+
+	snprintf(begin, sizeof(begin), "\"%s\":{", type);
+	snprintf(wanted, sizeof(wanted), "\"%s\":%d", field, place);
+	at = strstr(contract, begin);
+	end = at ? strchr(at, '}') : NULL;
+	found = end ? strstr(at, wanted) : NULL;
+	return found && found < end && !strchr("0123456789", found[strlen(wanted)]);
+}
+
+static bool is_as_laid_out(const char *contract)
+{
+	return has_field(contract, "MethodDesc", "Flags3AndTokenRemainder", METHOD_TOKEN) &&
+	       has_field(contract, "MethodDesc", "ChunkIndex", METHOD_INDEX) &&
+	       has_field(contract, "MethodDesc", "Flags", METHOD_FLAGS) &&
+	       has_field(contract, "DynamicMethodDesc", "MethodName", METHOD_NAME) &&
+	       has_field(contract, "MethodDescChunk", "!", BLOCK_SIZE) &&
+	       has_field(contract, "MethodDescChunk", "MethodTable", BLOCK_TYPE) &&
+	       has_field(contract, "MethodDescChunk", "FlagsAndTokenRange", BLOCK_RANGE) &&
+	       has_field(contract, "MethodTable", "MTFlags2", TYPE_FLAGS) &&
+	       has_field(contract, "MethodTable", "Module", TYPE_MODULE) &&
+	       has_field(contract, "Module", "Path", MODULE_PATH);
+}
+
+static struct walk_program make_walk(const struct loaded_image *image, uint64_t map)
+{
+	uint64_t program = image->bias + image->elf->low;
+
+	return (struct walk_program){
+		.lists = { { .window = sizeof(struct walk_return),
+			     .stride = WORD,
+			     .limit = RETURNS_MAX } },
+		.managed = { .map = map,
+			     .from = program > REACH ? program - REACH : 0,
+			     .to = program + REACH,
+			     .not_from = program,
+			     .not_to = image->bias + image->elf->high,
+			     .section_module = SECTION_MODULE,
+			     .module_file = MODULE_FILE,
+			     .file_whole = FILE_WHOLE,
+			     .file_functions = FILE_FUNCTIONS,
+			     .file_count = FILE_COUNT,
+			     .file_methods = FILE_METHODS,
+			     .section_heap = SECTION_HEAP,
+			     .heap_base = HEAP_BASE,
+			     .heap_map = HEAP_MAP,
+			     .header_method = HEADER_METHOD,
+			     .header_count = HEADER_COUNT,
+			     .header_functions = HEADER_FUNCTIONS,
+			     .method_token = METHOD_TOKEN,
+			     .method_index = METHOD_INDEX,
+			     .method_flags = METHOD_FLAGS,
+			     .method_name = METHOD_NAME,
+			     .block_size = BLOCK_SIZE,
+			     .block_type = BLOCK_TYPE,
+			     .block_range = BLOCK_RANGE,
+			     .type_flags = TYPE_FLAGS,
+			     .type_module = TYPE_MODULE,
+			     .module_assembly = MODULE_ASSEMBLY,
+			     .assembly_metadata = ASSEMBLY_METADATA,
+			     .metadata_counts = METADATA_COUNTS,
+			     .metadata_tables = METADATA_TABLES,
+			     .metadata_rows = METADATA_ROWS,
+			     .metadata_names = METADATA_NAMES,
+			     .metadata_mask = METADATA_MASK },
+	};
+}
+
+enum runtime_state dotnet_find(const struct loaded_image *image, struct runtime *ret)
+{
+	enum { KNOWN = 9 };
+	_cleanup_free_ char *contract = NULL;
+	enum runtime_state state;
+	GElf_Sym native;
+	unsigned int major;
+	uint64_t map;
+
+	if (!loaded_image_find_symbol(image, "coreclr_initialize", &native))
+		return RUNTIME_NONE;
+	if (!find_version(image, &major, ret->version))
+		return RUNTIME_OTHER_BUILD;
+	if (major != KNOWN)
+		return RUNTIME_OTHER_VERSION;
+	state = wait_for_map(image, &map);
+	if (state != RUNTIME_KNOWN)
+		return state;
+	contract = read_contract(image);
+	if (!contract || !is_as_laid_out(contract))
+		return RUNTIME_OTHER_BUILD;
+	ret->walk = make_walk(image, map);
+	snprintf(ret->layout, sizeof(ret->layout), "code.size=%zu", sizeof(struct dotnet_code));
+	return RUNTIME_KNOWN;
+}
