@@ -28,7 +28,7 @@ struct dotnet_code {
 	uint64_t method; /* its MethodDesc */
 	uint32_t n_functions;
 	uint16_t method_flags;
-	uint16_t reserved;
+	uint16_t n_tries; /* of a reader, to find what was not in memory */
 	struct dotnet_function functions[DOTNET_FUNCTIONS_MAX];
 	uint8_t unwind[DOTNET_UNWIND_MAX]; /* from the first function's on */
 	/* In UTF-8, with a zero; empty: there is none, or it was not in memory. */

@@ -4,7 +4,10 @@
 #include "live-unwinder/script/dotnet-calls.h"
 #include "live-unwinder/script/dotnet-file.h"
 
-enum { WORD = 8 };
+enum {
+	WORD = 8,
+	FILE_TRIES_MAX = 8, /* while nobody has opened it yet */
+};
 
 struct dotnet_calls dotnet_calls_of(const struct made_code_context *context,
 				    const struct wire_sample *sample, uint64_t sp)
@@ -120,8 +123,12 @@ static bool find_code(struct dotnet_calls *calls, uint64_t begin, uint64_t ident
 	/* The code of one that is made as the program runs may be another one by now. */
 	if ((ret->method_flags & DOTNET_METHOD_KINDS) == DOTNET_METHOD_DYNAMIC)
 		return false;
-	if (dotnet_file_read(context->files, context->process, begin, ret) != DOTNET_FILE_OK)
+	if (ret->n_tries >= FILE_TRIES_MAX)
 		return false;
+	ret->n_tries = dotnet_file_read(context->files, context->process, begin, ret) ==
+				       DOTNET_FILE_E_UNAVAILABLE
+			       ? FILE_TRIES_MAX
+			       : ret->n_tries + 1;
 	code_table_amend(context->codes, view.number, ret, sizeof(*ret));
 	return dotnet_code_is_described(ret);
 }

@@ -23,7 +23,6 @@ enum {
 	WALK_METHOD_NAME = 8,	/* and one of MethodDef */
 	WALK_WIDE = UINT16_MAX + 1,
 	WALK_WORDS_AT_ONCE = 4,
-	WALK_RETURN_SIZE = sizeof(struct walk_element) + sizeof(struct walk_return),
 };
 
 /*
@@ -354,19 +353,17 @@ static __always_inline long walk_keep_managed(struct walk *walk, const struct wa
 					      uint32_t i)
 {
 	struct walk_managed_code *found = &walk->work->managed;
-	struct walk_state *state = &walk->work->state;
-	uint64_t place = state->place, kept = found->kept, slot, pc;
-	struct walk_element *element;
+	struct walk_element *element = walk_next_return(walk);
+	uint64_t kept = found->kept, slot, pc;
 
-	barrier_var(place);
-	if (place > SAMPLE_PART_MAX - WALK_RETURN_SIZE)
+	if (!element)
 		return 1;
-	element = (void *)(walk->bytes + place);
 	slot = element->address;
 	pc = ((const struct walk_return *)(element + 1))->pc;
-	state->place = place + WALK_RETURN_SIZE;
 	walk_find_managed_again(walk, maps, pc - (i > 0));
-	if (i && !found->begin)
+	if (i == 0)
+		found->executed = found->begin;
+	else if (!found->begin)
 		return 0;
 	barrier_var(kept);
 	if (found->n_kept == WALK_ELEMENTS_MAX || kept > SAMPLE_PART_MAX - WALK_RETURN_SIZE)
@@ -383,17 +380,13 @@ static __always_inline long walk_keep_managed(struct walk *walk, const struct wa
 /* Puts the identity of the next element's code. 1: there are no more. */
 static __always_inline long walk_read_managed(struct walk *walk, const struct walk_maps *maps)
 {
-	struct walk_state *state = &walk->work->state;
-	uint64_t place = state->place, identity;
-	struct walk_element *element;
-	struct walk_return *window;
+	struct walk_element *element = walk_next_return(walk);
+	const struct walk_return *window;
+	uint64_t identity;
 
-	barrier_var(place);
-	if (place > SAMPLE_PART_MAX - sizeof(*element) - sizeof(*window))
+	if (!element)
 		return 1;
-	element = (void *)(walk->bytes + place);
 	window = (void *)(element + 1);
-	state->place = place + sizeof(*element) + sizeof(*window);
 	if (!window->object)
 		return 0;
 	identity = walk_managed_identity(&walk->program->managed, &walk->work->memory,
@@ -402,7 +395,7 @@ static __always_inline long walk_read_managed(struct walk *walk, const struct wa
 	if (identity && !walk_is_emitted(walk, window->object, identity))
 		walk_note(walk, window->object, identity,
 			  walk_emit_managed(walk, maps, window->object, identity));
-	return state->is_lost ? 1 : 0;
+	return walk->work->state.is_lost ? 1 : 0;
 }
 
 /* Where the thread's stack ends; 0: not known. */
@@ -440,6 +433,6 @@ static __always_inline void walk_run_managed(struct walk *walk,
 	state->place = at + sizeof(struct walk_list_head);
 	bpf_loop(state->n, callbacks->managed, walk, 0);
 	walk_end_list(walk, at);
-	if (!state->is_lost)
+	if (found->executed && !state->is_lost)
 		walk_put_executed(walk, pc);
 }

@@ -14,6 +14,7 @@ enum {
 	WALK_TABLE_STEPS = 24,
 	WALK_MODULE_SIZE = 16, /* in the table: its begin, and its end */
 	WALK_LINES_SIZE_MAX = 1 << 20,
+	WALK_RETURN_SIZE = sizeof(struct walk_element) + sizeof(struct walk_return),
 };
 
 /* How many of `n` elements of a sorted table, of `size` bytes each, begin at or before a place. */
@@ -227,22 +228,30 @@ static __always_inline long walk_read_slot(struct walk *walk, uint32_t i)
 	return walk_add_return(walk, slot, &(struct walk_return){ .pc = word });
 }
 
+/* The next element of those that were appended, with its window behind it; NULL: there is none. */
+static __always_inline struct walk_element *walk_next_return(struct walk *walk)
+{
+	uint64_t place = walk->work->state.place;
+
+	barrier_var(place);
+	if (place > SAMPLE_PART_MAX - WALK_RETURN_SIZE)
+		return NULL;
+	walk->work->state.place = place + WALK_RETURN_SIZE;
+	return (void *)(walk->bytes + place);
+}
+
 /* Finds the function of the i-th element. 1: an object had no room. */
 static __always_inline long walk_read_function(struct walk *walk, const struct walk_maps *maps,
 					       uint32_t i)
 {
 	struct walk_state *state = &walk->work->state;
 	struct walk_own *own = &walk->work->own;
-	uint64_t place = state->place;
-	struct walk_element *element;
+	struct walk_element *element = walk_next_return(walk);
 	struct walk_return *window;
 
-	barrier_var(place);
-	if (place > SAMPLE_PART_MAX - sizeof(*element) - sizeof(*window))
+	if (!element)
 		return 1;
-	element = (void *)(walk->bytes + place);
 	window = (void *)(element + 1);
-	state->place = place + sizeof(*element) + sizeof(*window);
 	if (!window->pc)
 		return 0;
 	walk_find_again(walk, maps, window->pc - (i > 0));

@@ -194,6 +194,7 @@ struct walk_managed_code {
 	uint64_t heap_base, heap_map;
 	uint64_t base, functions, n_functions, methods; /* or a file; 0 all: it has no methods */
 	uint64_t stack_end;
+	uint64_t executed;	 /* the begin of what the thread executes */
 	uint64_t metadata, type; /* of the method that is named, and the number of its type */
 	uint64_t kept, n_kept;	 /* where the next word is put that is in code, and their number */
 };

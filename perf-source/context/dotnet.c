@@ -12,7 +12,6 @@
 #include <time.h>
 
 #include "common/base/cleanup.h"
-#include "common/elf/elf-section.h"
 #include "common/script/dotnet-code.h"
 #include "perf-source/context/runtime.h"
 
@@ -68,36 +67,24 @@ enum {
 	METADATA_NAMES = 0x540,
 };
 
-/* The program has its version in a text: "@(#)Version 9.0.525.21509 …", of build 25 of .NET 9.0.5.
+/*
+ * The program has its version in a text: "@(#)Version 9.0.525.21509 …", of build 25 of .NET 9.0.5.
+ * That of .NET Core has other numbers.
  */
 static bool find_version(const struct loaded_image *image, unsigned int *ret_major,
 			 char ret[RUNTIME_VERSION_SIZE])
 {
-	enum { BUILDS = 100 };
-	static const char name[] = "@(#)Version ";
-	struct elf_section section = elf_section_before_first(image->elf->elf);
+	enum { BUILDS = 100, FIRST = 5, LIMIT = 1000 };
+	char text[RUNTIME_VERSION_SIZE];
+	unsigned int minor, build;
 
-	while (elf_section_next(&section)) {
-		const Elf_Data *data =
-			!strcmp(section.name, ".data") ? elf_section_read(&section) : NULL;
-		const char *at = data && data->d_buf
-					 ? memmem(data->d_buf, data->d_size, name, strlen(name))
-					 : NULL;
-		char copy[RUNTIME_VERSION_SIZE] = "";
-		unsigned int minor, build;
-		size_t left;
-
-		if (!at)
-			continue;
-		at += strlen(name);
-		left = (const char *)data->d_buf + data->d_size - at;
-		memcpy(copy, at, left < sizeof(copy) ? left : sizeof(copy) - 1);
-		if (sscanf(copy, "%3u.%3u.%5u", ret_major, &minor, &build) != 3)
-			return false;
-		snprintf(ret, RUNTIME_VERSION_SIZE, "%u.%u.%u", *ret_major, minor, build / BUILDS);
-		return true;
-	}
-	return false;
+	if (!loaded_image_find_text(image, ".data", "@(#)Version ", text, sizeof(text)) ||
+	    sscanf(text, "%3u.%3u.%5u", ret_major, &minor, &build) != 3)
+		return false;
+	if (*ret_major >= FIRST)
+		snprintf(ret, RUNTIME_VERSION_SIZE, "%u.%u.%u", *ret_major % LIMIT, minor % LIMIT,
+			 build / BUILDS % LIMIT);
+	return true;
 }
 
 static enum runtime_state find_map(const struct loaded_image *image, uint64_t *ret)

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/elf/elf-section.h"
 #include "perf-source/context/runtime.h"
 #include "perf-source/image/interpreter-loop.h"
 
@@ -63,41 +62,19 @@ static const struct php_layout *find_layout(unsigned int minor)
 	return NULL;
 }
 
-/* Reads "4.2.32". False: it is another text. */
-static bool parse_version(const char *text, size_t size, unsigned int *ret_minor,
-			  char ret[RUNTIME_VERSION_SIZE])
-{
-	char copy[RUNTIME_VERSION_SIZE] = "";
-	unsigned int major, patch;
-
-	memcpy(copy, text, size < sizeof(copy) ? size : sizeof(copy) - 1);
-	if (sscanf(copy, "%3u.%3u.%3u", &major, ret_minor, &patch) != 3 || major != PHP_8)
-		return false;
-	snprintf(ret, RUNTIME_VERSION_SIZE, "8.%u.%u", *ret_minor, patch);
-	return true;
-}
-
-/* The Zend Engine has its version in a text; its numbers are PHP's, but for the first. */
+/* The Zend Engine has its version in a text ("4.2.32"); its numbers are PHP's, but for the first.
+ */
 static bool find_version(const struct loaded_image *image, unsigned int *ret_minor,
 			 char ret[RUNTIME_VERSION_SIZE])
 {
-	static const char name[] = "Zend Engine v";
-	struct elf_section section = elf_section_before_first(image->elf->elf);
+	char text[RUNTIME_VERSION_SIZE];
+	unsigned int major, patch;
 
-	while (elf_section_next(&section)) {
-		const Elf_Data *data =
-			!strcmp(section.name, ".rodata") ? elf_section_read(&section) : NULL;
-		const char *at = data && data->d_buf
-					 ? memmem(data->d_buf, data->d_size, name, strlen(name))
-					 : NULL;
-
-		if (!at)
-			continue;
-		at += strlen(name);
-		return parse_version(at, (const char *)data->d_buf + data->d_size - at, ret_minor,
-				     ret);
-	}
-	return false;
+	if (!loaded_image_find_text(image, ".rodata", "Zend Engine v", text, sizeof(text)) ||
+	    sscanf(text, "%3u.%3u.%3u", &major, ret_minor, &patch) != 3 || major != PHP_8)
+		return false;
+	snprintf(ret, RUNTIME_VERSION_SIZE, "8.%u.%u", *ret_minor, patch);
+	return true;
 }
 
 /* Whether what is executed is in registers: `mov $ZEND_VM_KIND_HYBRID,%eax` in zend_vm_kind(). */

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "common/elf/dynamic-symbol.h"
+#include "common/elf/elf-section.h"
 #include "perf-source/image/loaded-image.h"
 
 enum { CODE_READ_MAX = 256 /* bytes of a function that are looked at */ };
@@ -34,6 +35,30 @@ bool loaded_image_refers_to(const struct loaded_image *image, const GElf_Sym *fu
 		if (operand == place || (uint32_t)operand == at || end + operand == at ||
 		    end + operand == at + sizeof(int32_t))
 			return true;
+	}
+	return false;
+}
+
+bool loaded_image_find_text(const struct loaded_image *image, const char *section, const char *text,
+			    char *ret, size_t size)
+{
+	struct elf_section at = elf_section_before_first(image->elf->elf);
+
+	while (elf_section_next(&at)) {
+		const Elf_Data *data = !strcmp(at.name, section) ? elf_section_read(&at) : NULL;
+		const char *found = data && data->d_buf
+					    ? memmem(data->d_buf, data->d_size, text, strlen(text))
+					    : NULL;
+		size_t left;
+
+		if (!found)
+			continue;
+		found += strlen(text);
+		left = (const char *)data->d_buf + data->d_size - found;
+		left = left < size ? left : size - 1;
+		memcpy(ret, found, left);
+		ret[left] = 0;
+		return true;
 	}
 	return false;
 }

@@ -25,5 +25,12 @@ bool loaded_image_find_symbol(const struct loaded_image *image, const char *name
 bool loaded_image_refers_to(const struct loaded_image *image, const GElf_Sym *function,
 			    const GElf_Sym *variable, int place);
 
+/*
+ * Copies what is behind a text in a section of the file, with a zero, as far as it has room. False:
+ * the section does not have the text.
+ */
+bool loaded_image_find_text(const struct loaded_image *image, const char *section, const char *text,
+			    char *ret, size_t size);
+
 /* Reads memory at an address as linked; false: not all of it is there. */
 bool loaded_image_read(const struct loaded_image *image, uint64_t address, void *ret, size_t size);
