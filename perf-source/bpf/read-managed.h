@@ -59,7 +59,9 @@ __noinline uint64_t walk_managed_identity(const struct walk_managed *managed,
 		memory->head[i] = 0;
 	if (!method)
 		hash = walk_mix_header(managed, memory, begin, hash);
-	if (!hash || bpf_probe_read_user(memory->text, WALK_CODE_BEGIN, (const void *)begin))
+	for (uint32_t i = 0; i < WALK_CODE_BEGIN / 8; i++)
+		memory->text[i] = 0;
+	if (!hash || !walk_read_text((char *)memory->text, begin, WALK_CODE_BEGIN))
 		return 0;
 	for (uint32_t i = 0; i < WALK_HEAD_WORDS; i++)
 		hash = walk_mix(hash, memory->head[i]);
