@@ -15,7 +15,7 @@ enum {
 	WALK_FRAGMENTS_MAX = 4,
 	WALK_BUCKET_BITS = 5,	  /* bytes for which a nibble says where code begins in them, */
 	WALK_NIBBLES = 8,	  /* in words of so many, */
-	WALK_MAP_WORDS_MAX = 256, /* of which so many are searched for code that begins before */
+	WALK_MAP_WORDS_MAX = 192, /* of which so many are searched for code that begins before */
 	WALK_STUB_KINDS = 16, /* header pointers that are numbers: of code that is no method's */
 	WALK_FUNCTIONS_STEPS = 20, /* of a search in a file's functions: so many bits */
 	WALK_HANDLERS_MAX = 8,	   /* of a method, behind it */
@@ -80,6 +80,20 @@ static __always_inline uint32_t walk_count_empty(uint32_t nibbles)
 }
 
 /*
+ * Whether a word of nibbles is no such word: from .NET 10 on, one of which all is in the same code
+ * says instead how far into the heap that begins.
+ */
+static __always_inline bool walk_is_distance(uint32_t nibbles)
+{
+	return (nibbles & 15) > WALK_NIBBLES;
+}
+
+static __always_inline uint64_t walk_distance(uint32_t nibbles)
+{
+	return (nibbles & ~15U) + ((nibbles & 15) - WALK_NIBBLES - 1) * 4;
+}
+
+/*
  * How far into a heap code begins, the last at or before an offset; UINT64_MAX: none does. Of each
  * bucket of 32 bytes a nibble says in which word of them it begins, from 1 on (nibblemapmacros.h).
  * The first of eight nibbles is the highest.
@@ -89,6 +103,8 @@ __noinline uint64_t walk_find_begin(uint64_t map, uint64_t offset)
 	uint64_t bucket = offset >> WALK_BUCKET_BITS, word = bucket / WALK_NIBBLES;
 	uint32_t within = bucket % WALK_NIBBLES, nibbles = walk_read_nibbles(map, word), n;
 
+	if (walk_is_distance(nibbles))
+		return walk_distance(nibbles);
 	nibbles >>= (WALK_NIBBLES - 1 - within) * 4;
 	if ((nibbles & 15) > (offset >> 2 & 7) + 1)
 		nibbles &= ~15U;
@@ -101,6 +117,8 @@ __noinline uint64_t walk_find_begin(uint64_t map, uint64_t offset)
 	}
 	if (!nibbles)
 		return UINT64_MAX;
+	if (walk_is_distance(nibbles) && within == WALK_NIBBLES - 1)
+		return walk_distance(nibbles);
 	n = walk_count_empty(nibbles);
 	return ((word * WALK_NIBBLES + within - n) << WALK_BUCKET_BITS) +
 	       ((nibbles >> n * 4 & 15) - 1) * 4;

@@ -49,16 +49,13 @@ enum {
 	/* MethodTable (vm/methodtable.h), Module (vm/ceeload.h), and PEAssembly. */
 	TYPE_FLAGS = 8,
 	TYPE_MODULE = 24,
-	MODULE_PATH = 272,
-	MODULE_ASSEMBLY = 280, /* behind its path */
-	MODULE_FILE = 0x3d8,
 	ASSEMBLY_METADATA = 24,
 	/* ReadyToRunInfo (vm/readytoruninfo.h): of all files of a composite one, and its functions.
 	 */
 	FILE_WHOLE = 0x28,
 	FILE_FUNCTIONS = 0x50,
 	FILE_COUNT = 0x58,
-	FILE_METHODS = 0x1c0,
+	MAP_BUCKETS = 16, /* HashMap (vm/hash.h) */
 	/* MDInternalRO (md/runtime/mdinternalro.h): its CMiniMd. */
 	METADATA_COUNTS = 0x30,
 	METADATA_TABLES = 0xf0,
@@ -66,6 +63,26 @@ enum {
 	METADATA_ROWS = 0x3d0,
 	METADATA_NAMES = 0x540,
 };
+
+/* What versions have differently. */
+struct dotnet_layout {
+	uint8_t major;
+	uint16_t module_path, module_assembly, module_file;
+	uint16_t file_methods; /* of ReadyToRunInfo: a HashMap's buckets */
+};
+
+static const struct dotnet_layout layouts[] = {
+	{ 9, 272, 280, 984, 448 },
+	{ 10, 200, 216, 704, 376 },
+};
+
+static const struct dotnet_layout *find_layout(unsigned int major)
+{
+	for (size_t i = 0; i < sizeof(layouts) / sizeof(*layouts); i++)
+		if (layouts[i].major == major)
+			return &layouts[i];
+	return NULL;
+}
 
 /*
  * The program has its version in a text: "@(#)Version 9.0.525.21509 …", of build 25 of .NET 9.0.5.
@@ -134,35 +151,65 @@ static char *read_contract(const struct loaded_image *image)
 	return take_pointer(text);
 }
 
-/* Whether a structure has a field where this file says. */
-static bool has_field(const char *contract, const char *type, const char *field, int place)
+/* A field of a structure. */
+struct dotnet_field {
+	const char *type, *name;
+	int place;
+};
+
+static const struct dotnet_field fields[] = {
+	{ "RangeSection", "HeapList", SECTION_HEAP },
+	{ "RangeSection", "R2RModule", SECTION_MODULE },
+	{ "CodeHeapListNode", "MapBase", HEAP_BASE },
+	{ "CodeHeapListNode", "HeaderMap", HEAP_MAP },
+	{ "RealCodeHeader", "MethodDesc", HEADER_METHOD },
+	{ "RealCodeHeader", "NumUnwindInfos", HEADER_COUNT },
+	{ "RealCodeHeader", "UnwindInfos", HEADER_FUNCTIONS },
+	{ "ReadyToRunInfo", "CompositeInfo", FILE_WHOLE },
+	{ "ReadyToRunInfo", "RuntimeFunctions", FILE_FUNCTIONS },
+	{ "ReadyToRunInfo", "NumRuntimeFunctions", FILE_COUNT },
+	{ "MethodDesc", "Flags3AndTokenRemainder", METHOD_TOKEN },
+	{ "MethodDesc", "ChunkIndex", METHOD_INDEX },
+	{ "MethodDesc", "Flags", METHOD_FLAGS },
+	{ "DynamicMethodDesc", "MethodName", METHOD_NAME },
+	{ "MethodDescChunk", "!", BLOCK_SIZE },
+	{ "MethodDescChunk", "MethodTable", BLOCK_TYPE },
+	{ "MethodDescChunk", "FlagsAndTokenRange", BLOCK_RANGE },
+	{ "MethodTable", "MTFlags2", TYPE_FLAGS },
+	{ "MethodTable", "Module", TYPE_MODULE },
+};
+
+/* Whether a structure has a field there, or is not described. .NET 10 describes more than 9. */
+static bool agrees(const char *contract, const struct dotnet_field *field)
 {
 	char begin[64], wanted[64];
 	const char *at, *end, *found;
 
-	snprintf(begin, sizeof(begin), "\"%s\":{", type);
-	snprintf(wanted, sizeof(wanted), "\"%s\":%d", field, place);
+	snprintf(begin, sizeof(begin), "\"%s\":{", field->type);
+	snprintf(wanted, sizeof(wanted), "\"%s\":%d", field->name, field->place);
 	at = strstr(contract, begin);
 	end = at ? strchr(at, '}') : NULL;
 	found = end ? strstr(at, wanted) : NULL;
-	return found && found < end && !strchr("0123456789", found[strlen(wanted)]);
+	return !at || (found && found < end && !strchr("0123456789", found[strlen(wanted)]));
 }
 
-static bool is_as_laid_out(const char *contract)
+static bool is_as_laid_out(const char *contract, const struct dotnet_layout *layout)
 {
-	return has_field(contract, "MethodDesc", "Flags3AndTokenRemainder", METHOD_TOKEN) &&
-	       has_field(contract, "MethodDesc", "ChunkIndex", METHOD_INDEX) &&
-	       has_field(contract, "MethodDesc", "Flags", METHOD_FLAGS) &&
-	       has_field(contract, "DynamicMethodDesc", "MethodName", METHOD_NAME) &&
-	       has_field(contract, "MethodDescChunk", "!", BLOCK_SIZE) &&
-	       has_field(contract, "MethodDescChunk", "MethodTable", BLOCK_TYPE) &&
-	       has_field(contract, "MethodDescChunk", "FlagsAndTokenRange", BLOCK_RANGE) &&
-	       has_field(contract, "MethodTable", "MTFlags2", TYPE_FLAGS) &&
-	       has_field(contract, "MethodTable", "Module", TYPE_MODULE) &&
-	       has_field(contract, "Module", "Path", MODULE_PATH);
+	const struct dotnet_field of_module[] = {
+		{ "Module", "Path", layout->module_path },
+		{ "ReadyToRunInfo", "EntryPointToMethodDescMap",
+		  layout->file_methods - MAP_BUCKETS },
+	};
+
+	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++)
+		if (!agrees(contract, &fields[i]))
+			return false;
+	return strstr(contract, "\"MethodDesc\":{") && strstr(contract, "\"Module\":{") &&
+	       agrees(contract, &of_module[0]) && agrees(contract, &of_module[1]);
 }
 
-static struct walk_program make_walk(const struct loaded_image *image, uint64_t map)
+static struct walk_program make_walk(const struct loaded_image *image,
+				     const struct dotnet_layout *layout, uint64_t map)
 {
 	uint64_t program = image->bias + image->elf->low;
 
@@ -176,11 +223,11 @@ static struct walk_program make_walk(const struct loaded_image *image, uint64_t 
 			     .not_from = program,
 			     .not_to = image->bias + image->elf->high,
 			     .section_module = SECTION_MODULE,
-			     .module_file = MODULE_FILE,
+			     .module_file = layout->module_file,
 			     .file_whole = FILE_WHOLE,
 			     .file_functions = FILE_FUNCTIONS,
 			     .file_count = FILE_COUNT,
-			     .file_methods = FILE_METHODS,
+			     .file_methods = layout->file_methods,
 			     .section_heap = SECTION_HEAP,
 			     .heap_base = HEAP_BASE,
 			     .heap_map = HEAP_MAP,
@@ -196,7 +243,7 @@ static struct walk_program make_walk(const struct loaded_image *image, uint64_t 
 			     .block_range = BLOCK_RANGE,
 			     .type_flags = TYPE_FLAGS,
 			     .type_module = TYPE_MODULE,
-			     .module_assembly = MODULE_ASSEMBLY,
+			     .module_assembly = layout->module_assembly,
 			     .assembly_metadata = ASSEMBLY_METADATA,
 			     .metadata_counts = METADATA_COUNTS,
 			     .metadata_tables = METADATA_TABLES,
@@ -208,26 +255,27 @@ static struct walk_program make_walk(const struct loaded_image *image, uint64_t 
 
 enum runtime_state dotnet_find(const struct loaded_image *image, struct runtime *ret)
 {
-	enum { KNOWN = 9 };
 	_cleanup_free_ char *contract = NULL;
+	const struct dotnet_layout *layout;
 	enum runtime_state state;
 	GElf_Sym native;
 	unsigned int major;
 	uint64_t map;
 
-	if (!loaded_image_find_symbol(image, "coreclr_initialize", &native))
+	if (!loaded_image_find_symbol(image, "g_dacTable", &native))
 		return RUNTIME_NONE;
 	if (!find_version(image, &major, ret->version))
 		return RUNTIME_OTHER_BUILD;
-	if (major != KNOWN)
+	layout = find_layout(major);
+	if (!layout)
 		return RUNTIME_OTHER_VERSION;
 	state = wait_for_map(image, &map);
 	if (state != RUNTIME_KNOWN)
 		return state;
 	contract = read_contract(image);
-	if (!contract || !is_as_laid_out(contract))
+	if (!contract || !is_as_laid_out(contract, layout))
 		return RUNTIME_OTHER_BUILD;
-	ret->walk = make_walk(image, map);
+	ret->walk = make_walk(image, layout, map);
 	snprintf(ret->layout, sizeof(ret->layout), "code.size=%zu", sizeof(struct dotnet_code));
 	return RUNTIME_KNOWN;
 }

@@ -33,7 +33,12 @@ static const struct interpreter interpreters[SCRIPT_LANGUAGES_MAX] = {
 			     "JDK 11, 17, 21, 24 to 27",
 			     "-XX:+UnlockDiagnosticVMOptions -XX:+DebugNonSafepoints" },
 	[SCRIPT_BEAM] = { beam_find, { "beam.", "beam." }, "Erlang", "OTP", "25 and 27" },
-	[SCRIPT_DOTNET] = { dotnet_find, { "libcoreclr.", "libcoreclr." }, ".NET", ".NET", "9" },
+	[SCRIPT_DOTNET] = { dotnet_find,
+			    /* What programs of a single file map is that of their code. */
+			    { "libcoreclr.", "memfd:doublemapper" },
+			    ".NET",
+			    ".NET",
+			    "9 and 10" },
 	[SCRIPT_V8] = { v8_find,
 			{ "node", "libnode" },
 			"JavaScript",

@@ -16,6 +16,9 @@ TIMEOUT_S = 60
 # name: (version, integrity) as printed by `npm view NAME@VERSION dist.integrity`. What follows @ in front of a version
 # tells apart those of one package.
 PACKAGES = {
+    "@azure/mcp-linux-x64@10": (  # a single file with .NET 10
+        "2.0.5",
+        "sha512-0FX4fiv1yHAtGkvcBf0tp8agS50JyWAd0r5ebGQB3cGB+ANZYd7jFt+aQ8P60ZdckpG2xcAb1TlfOVDEtsGDqg=="),
     "@azure/mcp-linux-x64@9": (  # with .NET 9
         "0.5.0",
         "sha512-sAMnUlnX1BSQhBbND7vu8wsiw8ikMcM6SbxP5mgHK6lWVYgv7eUjiSiLxDPmcubSi1XH7p60K4ez0xL5obiiAA=="),

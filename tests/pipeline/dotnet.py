@@ -26,6 +26,14 @@ def fetch(version):
     return npm.fetch(f"@azure/mcp-linux-x64@{version}", TESTS) / "dist"
 
 
+@functools.lru_cache
+def fetch_bundle():
+    """A program of a single file, with .NET 10."""
+    program = fetch("10") / "azmcp"
+    program.chmod(0o755)
+    return program
+
+
 def name_of(number, begin="f"):
     return f"{begin}{number}_of_f{(number - 1) // 2}" if number else f"{begin}0"
 

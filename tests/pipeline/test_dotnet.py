@@ -1,14 +1,21 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Stacks have the methods of .NET's programs: compiled as they run, before, or made by the program itself."""
+import bisect
+import re
 import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "steps"))
 
 import dotnet
 import pipeline
+import steps
 import streams
 from interpreters import ScriptTest, is_true
 
 FAKE = pipeline.BUILD / "tests" / "pipeline" / "libcoreclr.fake"
 PRECOMPILED = "DOTNET_TieredCompilation=0"  # of the class library, which else is compiled anew as it runs
+UINT64_MAX = (1 << 64) - 1
 QUICK = "DOTNET_TC_CallCountThreshold=1000000", "DOTNET_TC_OnStackReplacement=0"  # nothing is compiled anew
 # A thread's first method is precompiled, and not known before its description is in memory.
 OUTERMOST = "Main", "StartCallback", "<>m__0"
@@ -67,6 +74,40 @@ class Dotnet(ScriptTest):
         self.assertGreater(len(chains), 20)
         for names in chains:
             self.assertEqual(names[1:4], ["Chains.Main", "Chains.run", "Chains.f0"], names)
+
+
+class Bundle(ScriptTest):
+    """A program that is none of ours has no names that tell its callers, but it writes a perf map."""
+    @staticmethod
+    def plain_of_map(text):
+        """A method's name without what it was made for; None: it has no type."""
+        head, _, method = text.partition("::")
+        of_type = re.sub("[/+]", ".", head.rpartition("] ")[2])
+        if not method or "dynamicClass" in head or " " in of_type:
+            return None
+        return re.sub(r"\[.*?\](?=\.|$)", "", f"{of_type}.{method.partition('(')[0]}")
+
+    def read_map(self, pid):
+        path = Path(f"/tmp/perf-{pid}.map")
+        self.addCleanup(path.unlink, missing_ok=True)
+        entries = [line.split(" ", 2) for line in path.read_text().splitlines()]
+        return sorted((int(start, 16), int(size, 16), name) for start, size, name in entries)
+
+    def test_names_are_those_of_its_perf_map(self):
+        self.record_program("env", "DOTNET_PerfMapEnabled=1", dotnet.fetch_bundle(), "--help", options=("-e", "cpu-clock", "-F", "1999"))
+        text = self.run_on(self.stream, self.stage("live-unwinder"), self.stage("symbolizer"), self.stage("frame-dump")).decode()
+        entries = self.read_map(re.search(r"^process .* pid=(\d+)", text, re.M)[1])
+        stacks, n = steps.Stacks(text, False), 0
+        for chain in stacks.chains:
+            for script, made in zip(chain.split(), chain.split()[1:]):
+                address, _, is_exact = made.partition(":")
+                i = bisect.bisect(entries, (int(address, 16) - (not is_exact), UINT64_MAX)) - 1
+                wanted = self.plain_of_map(entries[i][2]) if "+script" in script else None
+                if wanted:
+                    self.assertEqual(stacks.name(script), wanted)
+                    n += 1
+        self.assertGreater(n, 5000)
+        self.assertGreater(stacks.ends.count("complete"), 0.85 * len(stacks.ends))
 
 
 class Fake(ScriptTest):

@@ -60,6 +60,8 @@ static uint64_t find_in_heap(const struct managed_reader *reader, uint64_t heap,
 			 nibble = word >> (NIBBLES - 1 - bucket % NIBBLES) * 4 & 15;
 		uint64_t begin = base + bucket * BUCKET + (nibble - 1) * 4;
 
+		if ((word & 15) > NIBBLES) /* the distance of code that is in all of it */
+			return base + (word & ~15U) + ((word & 15) - NIBBLES - 1) * 4;
 		if (nibble && begin <= address)
 			return read_word(reader, begin - 8) >= STUBS ? begin : 0;
 		if (!bucket)

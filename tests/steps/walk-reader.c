@@ -52,9 +52,8 @@ static bool look_into(const struct proc_mapping *map, int memory, struct runtime
 	uint64_t address;
 	bool is_found = false;
 
-	if (!runtime_may_be_in(map->path) ||
-	    elf_image_open_descriptor(open(map->path, O_RDONLY | O_CLOEXEC), 0, &elf) !=
-		    ELF_IMAGE_OK)
+	if (elf_image_open_descriptor(open(map->path, O_RDONLY | O_CLOEXEC), 0, &elf) !=
+	    ELF_IMAGE_OK)
 		return false;
 	if (elf_image_address(&elf, map->offset, &address)) {
 		loaded.elf = &elf;
@@ -70,6 +69,7 @@ static int find_runtime(struct walk_reader *reader)
 {
 	_cleanup_(proc_maps_deinit) struct proc_maps maps = { 0 };
 	_cleanup_fd_ int memory = -1;
+	bool may_have = false;
 	char path[64];
 	int r = proc_read_maps(reader->pid, &maps);
 
@@ -78,6 +78,8 @@ static int find_runtime(struct walk_reader *reader)
 	if (r < 0 || memory < 0)
 		return r < 0 ? r : -errno;
 	for (size_t i = 0; i < maps.n; i++)
+		may_have |= runtime_may_be_in(maps.list[i].path);
+	for (size_t i = 0; i < maps.n && may_have; i++)
 		if (look_into(&maps.list[i], memory, &reader->runtime))
 			return 0;
 	return -ENOENT;
