@@ -316,7 +316,7 @@ static __always_inline void walk_find_managed_again(struct walk *walk, const str
 		*known = walk_no_code(address);
 }
 
-/* Appends each word of eight that may lead into code. 1: the stack is at its end, or no room. */
+/* Appends each of the next words that may lead into code. 1: there are no more, or no room. */
 static __always_inline long walk_read_stack_words(struct walk *walk, uint32_t i)
 {
 	const struct walk_managed *managed = &walk->program->managed;

@@ -17,7 +17,7 @@
 
 enum {
 	WORD = 8,
-	TRIES_MAX = 20, /* while it is loaded: then it is looked at again */
+	TRIES_MAX = 20, /* while it begins: then it is looked at again */
 	PAUSE_NS = 5000000,
 	RETURNS_MAX = 512,
 	REACH = INT32_MAX, /* code is that near to the program, for its calls
@@ -119,7 +119,7 @@ static enum runtime_state find_map(const struct loaded_image *image, uint64_t *r
 									    : RUNTIME_OTHER_BUILD;
 }
 
-/* A library's loader fills in the table, before anything of it is executed. */
+/* The program fills in the table as it begins. */
 static enum runtime_state wait_for_map(const struct loaded_image *image, uint64_t *ret)
 {
 	static const struct timespec pause = { 0, PAUSE_NS };
