@@ -26,12 +26,11 @@ def fetch(version):
     return npm.fetch(f"@azure/mcp-linux-x64@{version}", TESTS) / "dist"
 
 
-@functools.lru_cache
-def fetch_bundle():
-    """A program of a single file, with .NET 10."""
+def bundle(*settings):
+    """The command of a program of a single file, with .NET 10. A bare system has no ICU."""
     program = fetch("10") / "azmcp"
     program.chmod(0o755)
-    return program
+    return ["env", "DOTNET_SYSTEM_GLOBALIZATION_INVARIANT=1", *settings, program, "--help"]
 
 
 def name_of(number, begin="f"):

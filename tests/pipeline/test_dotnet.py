@@ -94,7 +94,7 @@ class Bundle(ScriptTest):
         return sorted((int(start, 16), int(size, 16), name) for start, size, name in entries)
 
     def test_names_are_those_of_its_perf_map(self):
-        self.record_program("env", "DOTNET_PerfMapEnabled=1", dotnet.fetch_bundle(), "--help", options=("-e", "cpu-clock", "-F", "1999"))
+        self.record_program(*dotnet.bundle("DOTNET_PerfMapEnabled=3"), options=("-e", "cpu-clock", "-F", "1999"))
         text = self.run_on(self.stream, self.stage("live-unwinder"), self.stage("symbolizer"), self.stage("frame-dump")).decode()
         entries = self.read_map(re.search(r"^process .* pid=(\d+)", text, re.M)[1])
         stacks, n = steps.Stacks(text, False), 0

@@ -37,8 +37,10 @@ static char *list_assemblies(const char *directory)
 
 int main(int argc, char **argv)
 {
-	const char *keys[] = { "TRUSTED_PLATFORM_ASSEMBLIES", "NATIVE_DLL_SEARCH_DIRECTORIES" };
-	const char *values[2];
+	/* A bare system has no ICU, whose locales no program here needs. */
+	const char *keys[] = { "TRUSTED_PLATFORM_ASSEMBLIES", "NATIVE_DLL_SEARCH_DIRECTORIES",
+			       "System.Globalization.Invariant" };
+	const char *values[] = { NULL, NULL, "true" };
 	char path[FILENAME_MAX];
 	unsigned int domain, status;
 	execute *run;
@@ -54,7 +56,7 @@ int main(int argc, char **argv)
 	values[0] = list_assemblies(argv[1]);
 	values[1] = argv[1];
 	if (!begin || !run || !values[0] ||
-	    begin(argv[0], "host", 2, keys, values, &host, &domain) < 0 ||
+	    begin(argv[0], "host", 3, keys, values, &host, &domain) < 0 ||
 	    run(host, domain, argc - 3, (const char **)argv + 3, argv[2], &status) < 0) {
 		fprintf(stderr, "dotnet-host: cannot run '%s': %s\n", argv[2],
 			library ? "it fails" : dlerror());

@@ -67,7 +67,7 @@ class BundleSteps(pipeline.RecordingTest):
 
     def test_every_instruction_has_the_callers_of_the_one_before(self):
         started = self.start([SINGLE_STEP, "-q", "--interpreter", "-t", self.directory / "truth", "-m", str(BUNDLE_STEPS), "--",
-                              dotnet.fetch_bundle(), "--help"],
+                              *dotnet.bundle()],
                              self.stage("live-unwinder", "-q"), self.stage("frame-dump"))
         own = Path(f"/proc/{started.processes[0].pid}")
         pipeline.wait_for(lambda: children_of(own), "the program")
