@@ -35,6 +35,12 @@ def cpu_time(pid):
     return sum(map(int, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13])) / os.sysconf("SC_CLK_TCK")
 
 
+def begin_alike(callers, others):
+    """Whether two lists are the same, as far as both were captured."""
+    n = min(len(callers), len(others))
+    return callers[:n] == others[:n]
+
+
 class DotnetSteps(pipeline.RecordingTest):
     def step(self, version, way):
         return scripts.Stacks(self.run_well(
@@ -75,15 +81,14 @@ class BundleSteps(pipeline.RecordingTest):
         pipeline.wait_for(lambda: cpu_time(program) > BEGINS_S, "the program's own code")
         os.kill(program, signal.SIGSTOP)
         stacks = steps.Stacks(started.end()[-1].output.decode(), False)
-        self.assertEqual(set(stacks.ends), {"complete"}, [(end, chain) for end, chain in zip(stacks.ends, stacks.chains)
-                                                           if end != "complete"][:3])
         self.assertEqual(len(stacks.chains), BUNDLE_STEPS)
+        cut = [(end, chain) for end, chain in zip(stacks.ends, stacks.chains) if end not in ("complete", "stack-truncated")]
+        self.assertLess(len(cut), (1 - WHOLE_MIN) * BUNDLE_STEPS, cut[:3])
         self.assertGreater(sum("+script" in chain for chain in stacks.chains), 0.9 * BUNDLE_STEPS)
-        before = None
-        for chain in stacks.chains:
+        before = []
+        for end, chain in zip(stacks.ends, stacks.chains):
             callers = [frame for frame in chain.split() if "+script" not in frame][1:]
-            self.assertTrue(before is None or callers == before or callers[1:] == before or callers == before[1:],
-                            (before, callers))
+            self.assertTrue(any(map(begin_alike, (callers, callers[1:], callers), (before, before, before[1:]))), (before, callers))
             before = callers
 
 

@@ -575,7 +575,7 @@ static int read_managed(struct walk_reader *reader, struct stage *stage,
 	reader->size = sizeof(*head);
 	*head = (struct walk_list_head){ 0, sizeof(struct walk_return), 0, WIRE_walk_end_END };
 	r = put_return(reader, stage, sample, head, registers->rsp, registers->rip);
-	for (size_t i = 0; i < n && r == 0 && head->n < WALK_ELEMENTS_MAX / 4; i++)
+	for (size_t i = 0; i < n && r == 0 && head->n < WALK_ELEMENTS_MAX; i++)
 		r = put_return(reader, stage, sample, head, registers->rsp + i * sizeof(*words),
 			       words[i]);
 	head = (void *)(reader->bytes + reader->size);
