@@ -79,7 +79,7 @@ static void assert_caller(size_t word, uint64_t fp)
 /* Whether it is left while it executes some bytes there. */
 static bool leaves_at(uint64_t offset, const void *bytes, size_t n)
 {
-	const struct dotnet_bytes executed = { bytes, n, BEGIN + offset };
+	const struct dotnet_bytes executed = { bytes, n };
 
 	return leaves(offset, &executed);
 }

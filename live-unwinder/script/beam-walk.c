@@ -24,12 +24,6 @@ struct beam_walk {
 	uint64_t code_address;
 };
 
-static void read_return(const struct beam_walk *walk, size_t i, struct walk_element *ret,
-			struct walk_return *ret_window)
-{
-	memcpy(ret_window, walk_view_element(&walk->returns, i, ret), sizeof(*ret_window));
-}
-
 /* The code goes on from window to window. */
 static void read_code(struct beam_walk *walk, const struct walk_list_view *list)
 {
@@ -127,13 +121,13 @@ static enum script_outcome add_callers(struct beam_walk *walk, uint64_t sp, uint
 	size_t i = 1;
 
 	while (i < walk->returns.n &&
-	       (read_return(walk, i, &element, &window),
+	       (window = walk_view_return(&walk->returns, i, &element),
 		element.address < sp || !may_return_to(&window, &element, at)))
 		i++;
 	if (i == walk->returns.n || element.address != at)
 		return SCRIPT_TORN;
 	for (; i < walk->returns.n && outcome == SCRIPT_WHOLE; i++) {
-		read_return(walk, i, &element, &window);
+		window = walk_view_return(&walk->returns, i, &element);
 		if (element.address == end)
 			return window.pc == (uint64_t)walk->fields->stack_end ? SCRIPT_WHOLE
 									      : SCRIPT_TORN;
@@ -172,7 +166,7 @@ static enum script_outcome read_walk(struct beam_walk *walk)
 
 	if (outcome != SCRIPT_WHOLE)
 		return outcome;
-	read_return(walk, 0, &innermost, &executed);
+	executed = walk_view_return(&walk->returns, 0, &innermost);
 	if (executed.pc) {
 		outcome = read_executed(walk, &innermost, &executed);
 	} else { /* a thread executes a function of C for it, which the first one has called */

@@ -28,12 +28,6 @@ struct dotnet_calls dotnet_calls_of(const struct made_code_context *context,
 	return calls;
 }
 
-static void read_return(const struct dotnet_calls *calls, size_t i, struct walk_element *ret,
-			struct walk_return *ret_window)
-{
-	memcpy(ret_window, walk_view_element(&calls->returns, i, ret), sizeof(*ret_window));
-}
-
 /*
  * Finds what a frame's code is, from `next` on: the first element is what is executed, and each
  * other one lies where the call of a frame has put it. False: it is no managed code.
@@ -44,7 +38,7 @@ static bool find_element(struct dotnet_calls *calls, uint64_t pc, uint64_t sp,
 	for (; calls->next < calls->returns.n; calls->next++) {
 		uint64_t of;
 
-		read_return(calls, calls->next, ret, ret_window);
+		*ret_window = walk_view_return(&calls->returns, calls->next, ret);
 		of = calls->next ? ret->address + WORD : ret->address;
 		if (calls->next && of > sp)
 			return false;
@@ -70,7 +64,7 @@ bool dotnet_calls_have_stub(const struct dotnet_calls *calls, uint64_t sp)
 
 	if (calls->next || calls->returns.n < 2)
 		return false;
-	read_return(calls, 1, &element, &window);
+	window = walk_view_return(&calls->returns, 1, &element);
 	return element.address == sp && window.object;
 }
 
@@ -82,7 +76,7 @@ static bool leave_stub(const struct dotnet_calls *calls, const struct made_calle
 
 	if (!dotnet_calls_have_stub(calls, frame->sp))
 		return false;
-	read_return(calls, 1, &element, &window);
+	window = walk_view_return(&calls->returns, 1, &element);
 	*ret = (struct made_caller){ window.pc, frame->sp + WORD, frame->fp };
 	return true;
 }
@@ -91,7 +85,7 @@ static bool leave_stub(const struct dotnet_calls *calls, const struct made_calle
 static struct dotnet_bytes bytes_of(const struct dotnet_calls *calls, uint64_t pc,
 				    uint8_t to[2 * WALK_CODE_WINDOW])
 {
-	struct dotnet_bytes bytes = { to, 0, pc };
+	struct dotnet_bytes bytes = { to, 0 };
 	struct walk_element element;
 
 	for (size_t i = 0; i < calls->executed.n; i++) {

@@ -38,6 +38,11 @@ bool dotnet_code_is_described(const struct dotnet_code *code)
 	return code->unwind[0] & VERSION_MASK;
 }
 
+static size_t count_functions(const struct dotnet_code *code)
+{
+	return code->n_functions < DOTNET_FUNCTIONS_MAX ? code->n_functions : DOTNET_FUNCTIONS_MAX;
+}
+
 /* The function of a method that has an instruction, and its description. */
 static bool find_function(const struct dotnet_frame *frame, uint64_t offset,
 			  const struct dotnet_function **ret, struct unwind_info *ret_info)
@@ -46,12 +51,11 @@ static bool find_function(const struct dotnet_frame *frame, uint64_t offset,
 	const struct dotnet_function *first = &code->functions[0];
 	uint64_t place = first->begin + offset - !frame->executed;
 	const uint8_t *info;
-	size_t i = 0, at;
+	size_t i = 0, n = count_functions(code), at;
 
-	while (i < code->n_functions && i < DOTNET_FUNCTIONS_MAX &&
-	       (place < code->functions[i].begin || place >= code->functions[i].end))
+	while (i < n && (place < code->functions[i].begin || place >= code->functions[i].end))
 		i++;
-	if (i == code->n_functions || i == DOTNET_FUNCTIONS_MAX)
+	if (i == n)
 		return false;
 	*ret = &code->functions[i];
 	at = code->functions[i].unwind - first->unwind;
@@ -154,9 +158,7 @@ static bool undo_all(const struct dotnet_frame *frame, const struct unwind_info 
 	return true;
 }
 
-/* What is executed at the end of a function. */
-enum ending { ENDING_NONE, ENDING_GOES_ON, ENDING_RETURNS };
-
+/* What is executed from an instruction on, which may be in the end of a function. */
 struct ending_walk {
 	const struct dotnet_frame *frame;
 	const uint8_t *at, *end;
@@ -182,14 +184,13 @@ static bool leaves(const struct ending_walk *walk)
 	enum { NEAR = 0xe9, NEAR_SIZE = 5, WIDE = 0x48, WIDE_MASK = 0xf8, JUMPS = 0xff, JUMP = 4 };
 	static const uint8_t by_distance[] = { JUMPS, 0x25 };
 	const struct dotnet_code *code = walk->frame->code;
-	uint64_t n = code->n_functions < DOTNET_FUNCTIONS_MAX ? code->n_functions
-							      : DOTNET_FUNCTIONS_MAX,
-		 to;
+	uint64_t to;
 
 	if (walk->end - walk->at >= NEAR_SIZE && *walk->at == NEAR) {
 		to = walk->pc + NEAR_SIZE + (int64_t)read_distance(walk->at + 1) -
 		     walk->frame->begin;
-		return to >= code->functions[n - 1].end - code->functions[0].begin;
+		return to >=
+		       code->functions[count_functions(code) - 1].end - code->functions[0].begin;
 	}
 	/* Jumps within a method are not wide (codegenxarch.cpp: rex.jmp). */
 	return has_bytes(walk, by_distance, sizeof(by_distance)) ||
@@ -249,7 +250,7 @@ static bool take_back(struct ending_walk *walk, struct made_caller *state, bool 
 }
 
 /*
- * Executes what is left of a function's end. ENDING_NONE: its end has not begun. No other part of a
+ * Executes what is left of a function's end. False: its end has not begun. No other part of a
  * function pops, nor does it move the stack pointer up.
  */
 static bool is_at_end(struct ending_walk *walk, struct made_caller *state)

@@ -14,11 +14,10 @@
 #include "common/wire/wire.h"
 #include "live-unwinder/walk/script-stack.h"
 
-/* Bytes of code from an address on, as they were executed. */
+/* Bytes of code, as they were executed. */
 struct dotnet_bytes {
 	const uint8_t *bytes;
 	size_t n;
-	uint64_t address;
 };
 
 /* A frame that executes code which begins at an address. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <string.h>
-
-#include "common/script/dotnet-code.h"
 #include "live-unwinder/script/dotnet-walk.h"
+#include "common/script/dotnet-code.h"
 #include "live-unwinder/walk/walk-view.h"
 
 enum { WORD = 8 };
@@ -38,9 +36,8 @@ enum script_outcome dotnet_walk_read(const struct code_table *codes,
 	for (size_t i = 0; i < lists[0].n && ret->n < SCRIPT_FRAMES_MAX; i++) {
 		struct script_code_view view;
 		struct walk_element element;
-		struct walk_return window;
+		struct walk_return window = walk_view_return(&lists[0], i, &element);
 
-		memcpy(&window, walk_view_element(&lists[0], i, &element), sizeof(window));
 		if (window.object && code_table_find(codes, sample->process, window.object,
 						     element.identity, &view) == CODE_IS_KNOWN)
 			add_return(ret, &element, &window, !i, view.number);

@@ -53,6 +53,15 @@ const char *walk_view_element(const struct walk_list_view *list, size_t i, struc
 	return at + sizeof(*ret);
 }
 
+struct walk_return walk_view_return(const struct walk_list_view *list, size_t i,
+				    struct walk_element *ret)
+{
+	struct walk_return window;
+
+	memcpy(&window, walk_view_element(list, i, ret), sizeof(window));
+	return window;
+}
+
 bool walk_view_has(const struct walk_list_view *list, int64_t at, size_t size)
 {
 	return at >= 0 && (size_t)at + size <= list->window;

@@ -27,6 +27,10 @@ enum script_outcome walk_view_read_whole(const struct wire_sample *sample,
 const char *walk_view_element(const struct walk_list_view *list, size_t i,
 			      struct walk_element *ret);
 
+/* The same of a list whose windows are of return addresses. */
+struct walk_return walk_view_return(const struct walk_list_view *list, size_t i,
+				    struct walk_element *ret);
+
 /* Whether the list's windows hold `size` bytes at an offset; negative: no such field. */
 bool walk_view_has(const struct walk_list_view *list, int64_t at, size_t size);
 
