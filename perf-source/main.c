@@ -43,7 +43,7 @@ static const struct argp_option option_table[] = {
 	{ "no-interpreters", KEY_NO_INTERPRETERS, NULL, 0,
 	  "Do not record the functions of programs in Python, PHP, Perl, Ruby, Lua, Erlang, JavaScript, Java and .NET "
 	  "(default: with BPF, those of CPython 3.8 to 3.15, PHP 8.1 to 8.6, Perl 5.32 and 5.36 to 5.44, "
-	  "Ruby 3.1 to 3.4, Lua 5.4 and 5.5, LuaJIT 2.1, Erlang/OTP 25 and 27, node 18, 20, and 22 to 26, HotSpot of JDK 11, 17, 21, 24 to 27, and .NET 9 and 10)",
+	  "Ruby 3.1 to 3.4, Lua 5.4 and 5.5, LuaJIT 2.1, Erlang/OTP 25 and 27, node 18 to 26, HotSpot of JDK 11, 17, 21, 24 to 27, and .NET 9 and 10)",
 	  0 },
 	{ "interpreters", KEY_INTERPRETERS, NULL, 0,
 	  "Fail if the functions of programs in Python, PHP, Perl, Ruby, Lua, Erlang, JavaScript, Java and .NET cannot be "

