@@ -26,14 +26,37 @@ enum {
 	WALK_STUB_MAX = 1 << 12, /* bytes of a frame that is none of compilers */
 };
 
-/* The block of a heap that has an address; 0: none has. */
-__noinline uint64_t walk_find_block(const struct walk_heap *heap, uint64_t address)
+/*
+ * The number of the heap that has an address, from 1 on; 0: none has. A pointer to it would have
+ * the kernel verify all that follows once for each heap.
+ */
+__noinline uint32_t walk_find_heap(const struct walk_frames *frames, uint64_t address)
 {
-	uint64_t segment;
+	uint32_t number = 0;
+
+	if (!frames)
+		return 0;
+	for (uint32_t i = 0; i < WALK_HEAPS_MAX; i++)
+		number |= walk_mask(walk_is_within(address, frames->heaps[i].from,
+						   frames->heaps[i].to)) &
+			  (i + 1);
+	return number;
+}
+
+/* The block of a heap that has an address; 0: none has. */
+__noinline uint64_t walk_find_block(const struct walk_frames *frames, uint64_t address)
+{
+	const struct walk_heap *heap;
+	uint64_t segment, index;
 	uint8_t back = 0;
 
-	if (!heap)
+	if (!frames)
 		return 0;
+	index = walk_find_heap(frames, address) - 1ULL;
+	barrier_var(index);
+	if (index >= WALK_HEAPS_MAX)
+		return 0;
+	heap = &frames->heaps[index];
 	segment = (address - heap->from) >> (heap->shift & 63);
 	for (uint32_t i = 0; i < WALK_BACK_MAX; i++) {
 		if (bpf_probe_read_user(&back, sizeof(back),
@@ -41,27 +64,21 @@ __noinline uint64_t walk_find_block(const struct walk_heap *heap, uint64_t addre
 		    back == WALK_NO_BLOCK)
 			return 0;
 		if (!back)
-			return heap->from + (segment << (heap->shift & 63));
+			break;
 		segment -= back;
 	}
-	return 0;
+	return back ? 0 : heap->from + (segment << (heap->shift & 63));
 }
 
-static __always_inline const struct walk_heap *walk_find_heap(const struct walk_frames *frames,
-							      uint64_t address)
+/* 1 if code fits a pattern, else 0. */
+static __always_inline uint64_t walk_fits(const struct walk_pattern *pattern,
+					  const struct walk_call *call, uint64_t part)
 {
-	for (uint32_t i = 0; i < WALK_HEAPS_MAX; i++)
-		if (address >= frames->heaps[i].from && address < frames->heaps[i].to)
-			return &frames->heaps[i];
-	return NULL;
-}
+	uint64_t before = (call->what[0] & pattern->before_mask) ^ pattern->before,
+		 at = (call->what[1] & pattern->at_mask) ^ pattern->at,
+		 elsewhere = (pattern->part ^ part) * (pattern->part ^ WALK_ANYWHERE);
 
-static __always_inline bool walk_fits(const struct walk_pattern *pattern,
-				      const struct walk_call *call, uint32_t part)
-{
-	return pattern->where && (pattern->part == part || pattern->part == WALK_ANYWHERE) &&
-	       (call->what[0] & pattern->before_mask) == pattern->before &&
-	       (call->what[1] & pattern->at_mask) == pattern->at;
+	return walk_is_zero(before | at | elsewhere);
 }
 
 /* Where the frame is of the code that was interrupted, by the bytes of its instructions. */
@@ -89,8 +106,9 @@ __noinline uint32_t walk_find_where(const struct walk_frames *frames, struct wal
 		return WALK_WHERE_AT_SP;
 	part = pc - begin < made ? WALK_IN_BEGIN : WALK_BEHIND;
 	for (uint32_t i = 0; i < WALK_PATTERNS_MAX; i++)
-		if (!where && walk_fits(&frames->patterns[i], call, part))
-			where = frames->patterns[i].where;
+		where |= walk_mask(walk_fits(&frames->patterns[i], call, part) &
+				   walk_is_zero(where)) &
+			 frames->patterns[i].where;
 	if (!where && part == WALK_BEHIND)
 		where = WALK_WHERE_FRAME;
 	return where;
@@ -124,14 +142,12 @@ static __always_inline uint64_t walk_call_target(uint64_t return_address)
 /* The object of the code that the call in front of a return address has called; 0: not known. */
 __noinline uint64_t walk_called(const struct walk_program *program, uint64_t return_address)
 {
-	const struct walk_heap *heap;
 	uint64_t target, block;
 
 	if (!program)
 		return 0;
 	target = walk_call_target(return_address);
-	heap = target ? walk_find_heap(&program->frames, target) : 0;
-	block = heap ? walk_find_block(heap, target) : 0;
+	block = target ? walk_find_block(&program->frames, target) : 0;
 	return block ? block + program->frames.header : 0;
 }
 
@@ -333,10 +349,10 @@ __noinline int walk_leave_begun(struct walk_call *call, uint64_t sp, uint64_t ca
 
 static __always_inline bool walk_has_begun(const struct walk_frames *frames, uint64_t pc)
 {
-	bool has_begun = false;
+	uint64_t has_begun = 0;
 
 	for (uint32_t i = 0; i < WALK_BEGINS_MAX; i++)
-		has_begun |= pc >= frames->begins[i].from && pc < frames->begins[i].to;
+		has_begun |= walk_is_within(pc, frames->begins[i].from, frames->begins[i].to);
 	return has_begun;
 }
 
@@ -394,8 +410,7 @@ static __always_inline bool walk_is_unfilled(const struct walk_frames *frames,
 }
 
 /* Finds the object of made code, and what has called it. Returns the object's address. */
-static __always_inline uint64_t walk_leave_frame(struct walk *walk, const struct walk_heap *heap,
-						 bool *ret_is_left)
+static __always_inline uint64_t walk_leave_frame(struct walk *walk, bool *ret_is_left)
 {
 	const struct walk_frames *frames = &walk->program->frames;
 	struct walk_state *state = &walk->work->state;
@@ -418,7 +433,7 @@ static __always_inline uint64_t walk_leave_frame(struct walk *walk, const struct
 		*ret_is_left = walk_leave_entry(frames, state, call);
 		return 0;
 	}
-	object = walk_find_block(heap, pc);
+	object = walk_find_block(frames, pc);
 	if (!object)
 		return 0;
 	object += frames->header;
@@ -464,14 +479,13 @@ static __always_inline long walk_read_frame(struct walk *walk)
 {
 	struct walk_state *state = &walk->work->state;
 	struct walk_call *call = &walk->work->call;
-	const struct walk_heap *heap = walk_find_heap(&walk->program->frames, state->instruction);
 	uint64_t used = state->used, sp = state->address, *code;
 	struct walk_element *element;
 	bool is_left;
 
 	if (!sp)
 		return walk_stop(walk, WIRE_walk_end_END);
-	if (!heap)
+	if (!walk_find_heap(&walk->program->frames, state->instruction))
 		return walk_stop(walk, WIRE_walk_end_ABSENT);
 	barrier_var(used);
 	if (state->n == WALK_ELEMENTS_MAX ||
@@ -481,7 +495,7 @@ static __always_inline long walk_read_frame(struct walk *walk)
 	code = (void *)(walk->bytes + used + sizeof(*element) + sizeof(*call));
 	*call = (struct walk_call){ .fp = state->frame };
 	code[0] = state->instruction;
-	code[1] = walk_leave_frame(walk, heap, &is_left);
+	code[1] = walk_leave_frame(walk, &is_left);
 	/* Only C++ that has called code at its entry is no such code itself. */
 	if (call->kind != WALK_CALL_ENTRY && !walk_find_heap(&walk->program->frames, call->next_pc))
 		is_left = false;

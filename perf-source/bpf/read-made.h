@@ -14,7 +14,17 @@ enum {
 	WALK_CALLEES_ALL = 2048, /* whose identities are found for one sample */
 	WALK_PIECES_MAX = 2 + WALK_RANGES + WALK_CHUNKS_ALL,
 	WALK_FOUND_MAX = 4, /* new code that is emitted with one sample */
+	WALK_STEPS_OF_NEW = 2 + WALK_CALLEES_MAX + WALK_PIECES_MAX, /* of each of these */
 };
+
+/* What is done next: a frame is looked at, or a callee or a piece of new code is emitted. */
+enum walk_made_step { WALK_MADE_FRAME, WALK_MADE_CALLEE, WALK_MADE_PIECE };
+
+static __always_inline void walk_begin_step(struct walk_made *made, enum walk_made_step step)
+{
+	made->step = step;
+	made->turn = 0;
+}
 
 /* Emits the object at an address, if it is one as those of elements, and notes its identity. */
 static __always_inline void walk_put_callee(struct walk *walk, const struct walk_maps *maps,
@@ -246,22 +256,42 @@ static __always_inline long walk_read_made(struct walk *walk, const struct walk_
 }
 
 /*
- * Finds what all frames execute. New code is emitted in steps that begin here, as Linux 6.1 has too
- * little stack for functions that call each other deeper.
+ * Takes the next step of finding what all frames execute. New code is emitted before the next frame
+ * is looked at. 1: that was all. All steps have one loop: the kernel would verify a loop of loops
+ * once for each of them, and Linux 6.1 has too little stack for functions that call each other
+ * deeper.
  */
+static __always_inline long walk_find_made(struct walk *walk, const struct walk_maps *maps)
+{
+	struct walk_made *made = &walk->work->made;
+	uint64_t turn = made->turn++;
+
+	if (made->step == WALK_MADE_FRAME) {
+		if (!walk_read_made(walk, maps))
+			return 0;
+		walk_begin_step(made, WALK_MADE_CALLEE);
+		return !made->object || walk->work->state.is_lost ? 1 : 0;
+	}
+	if (made->step == WALK_MADE_CALLEE) {
+		if (turn > WALK_CALLEES_MAX || walk_read_callee(walk, maps, turn))
+			walk_begin_step(made, WALK_MADE_PIECE);
+		return 0;
+	}
+	if (!walk_emit_piece(walk, maps, turn))
+		return 0;
+	walk_begin_step(made, WALK_MADE_FRAME);
+	made->object = 0;
+	return walk->work->state.is_lost ? 1 : 0;
+}
+
+/* Finds what all frames execute. */
 static __always_inline void walk_read_all_made(struct walk *walk,
 					       const struct walk_callbacks *callbacks)
 {
-	struct walk_work *work = walk->work;
+	struct walk_made *made = &walk->work->made;
 
-	work->made.n_found = 0;
-	for (uint32_t i = 0; i <= WALK_FOUND_MAX; i++) {
-		barrier_var(i); /* Linux 6.1 refuses loops that end without a jump */
-		work->made.object = 0;
-		bpf_loop(work->state.n, callbacks->made, walk, 0);
-		if (!work->made.object || work->state.is_lost)
-			break;
-		bpf_loop(1 + WALK_CALLEES_MAX, callbacks->callee, walk, 0);
-		bpf_loop(WALK_PIECES_MAX, callbacks->piece, walk, 0);
-	}
+	walk_begin_step(made, WALK_MADE_FRAME);
+	made->object = made->n_found = 0;
+	bpf_loop(WALK_ELEMENTS_MAX + 1 + WALK_FOUND_MAX * WALK_STEPS_OF_NEW, callbacks->made, walk,
+		 0);
 }

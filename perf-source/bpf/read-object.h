@@ -67,6 +67,18 @@ static __always_inline uint64_t walk_mask(uint64_t is_set)
 	return -(is_set & 1);
 }
 
+/* 1 if a number is 0, else 0. */
+static __always_inline uint64_t walk_is_zero(uint64_t number)
+{
+	return ~(number | -number) >> 63;
+}
+
+/* 1 if an address is one of those from one on and below another, else 0. All have 63 bits. */
+static __always_inline uint64_t walk_is_within(uint64_t address, uint64_t from, uint64_t to)
+{
+	return (~(address - from) & (address - to)) >> 63;
+}
+
 /* What has a number; 0: nothing has. */
 static __always_inline uint64_t walk_numbered(const struct walk_numbers *numbers, uint64_t word)
 {

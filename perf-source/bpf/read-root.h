@@ -13,8 +13,6 @@ struct walk_callbacks {
 	/* Of frames (read-frames.h). */
 	long (*frame)(uint32_t i, void *walk);
 	long (*made)(uint32_t i, void *walk);
-	long (*callee)(uint32_t i, void *walk);
-	long (*piece)(uint32_t i, void *walk);
 	/* Of stacks of made code (read-own-stack.h). */
 	long (*slot)(uint32_t i, void *walk);
 	long (*function)(uint32_t i, void *walk);

@@ -80,25 +80,11 @@ static long walk_frame(uint32_t i, void *walk)
 	return walk_read_frame(walk);
 }
 
-static long walk_piece(uint32_t i, void *walk)
-{
-	const struct walk_maps maps = walk_own_maps();
-
-	return walk_emit_piece(walk, &maps, i);
-}
-
-static long walk_callee(uint32_t i, void *walk)
-{
-	const struct walk_maps maps = walk_own_maps();
-
-	return walk_read_callee(walk, &maps, i);
-}
-
 static long walk_made(uint32_t i, void *walk)
 {
 	const struct walk_maps maps = walk_own_maps();
 
-	return walk_read_made(walk, &maps);
+	return walk_find_made(walk, &maps);
 }
 
 static long walk_slot(uint32_t i, void *walk)
@@ -139,8 +125,6 @@ static const struct walk_callbacks walk_callbacks = {
 	.source = walk_source,
 	.frame = walk_frame,
 	.made = walk_made,
-	.piece = walk_piece,
-	.callee = walk_callee,
 	.slot = walk_slot,
 	.function = walk_function,
 	.stack_words = walk_stack_words,

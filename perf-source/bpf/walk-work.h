@@ -136,10 +136,11 @@ struct walk_search {
 /* What is read of an object of made code (struct walk_frames). */
 struct walk_made {
 	uint64_t object, identity;
-	uint64_t from, to; /* of what is read next */
-	uint64_t n;	   /* callees that were read */
-	uint64_t range;	   /* that is read then */
-	uint64_t n_found;  /* new code of this sample */
+	uint64_t from, to;   /* of what is read next */
+	uint64_t n;	     /* callees that were read */
+	uint64_t range;	     /* that is read then */
+	uint64_t n_found;    /* new code of this sample */
+	uint64_t step, turn; /* what is done next (enum walk_made_step), and how often it was */
 };
 
 /* Of user space: the thread pointer, the frame pointer, and what is executed; and its PID. */
