@@ -78,7 +78,7 @@ static bool leave_stub(const struct dotnet_calls *calls, const struct made_calle
 		return false;
 	window = walk_view_return(&calls->returns, 1, &element);
 	*ret = (struct made_caller){ window.pc, frame->sp + WORD, frame->fp };
-	return true;
+	return window.pc;
 }
 
 /* The bytes of what is executed, from its instruction on. */
