@@ -85,7 +85,7 @@ static void free_entry(struct stored_table *entry)
 	free_job(entry->job);
 	image_user_rules_deinit(&entry->user_rules);
 	if (entry->cached.bytes)
-		table_cache_unmap(&entry->cached);
+		kept_file_unmap(&entry->cached);
 	else
 		unwind_table_deinit(&entry->table);
 	free(entry);

@@ -39,7 +39,7 @@ struct stored_table {
 	struct unwind_table table;
 	struct image_user_rules user_rules; /* precede the table, which may be missing */
 	struct switched_stacks switched;    /* as well */
-	struct cached_table_file cached;    /* holds the table's bytes, unless `table` owns them */
+	struct kept_file cached;	    /* holds the table's bytes, unless `table` owns them */
 	uint32_t id;			    /* unique, never 0 */
 	uint64_t not_before;		    /* elf_cache_not_before() */
 	enum table_state state;

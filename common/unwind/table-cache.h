@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Keeps tables on disk for the next live-unwinder: one file each in a directory of the user's own,
- * mapped as it is. A file is found by the device, inode, size and times of the image (only root can
- * make a changed file keep them) and its build-id, and trusted if its checksum is right; any other
- * is ignored, and replaced. Nothing is kept for files whose file system has no device of its own:
- * see file_device_lasts().
+ * Keeps tables on disk for the next live-unwinder (kept-file.h). A file is found by the device,
+ * inode, size and times of the image (only root can make a changed file keep them) and its
+ * build-id. Nothing is kept for files whose file system has no device of its own: see
+ * file_device_lasts().
  */
 #pragma once
 
@@ -13,12 +12,10 @@
 #include <stdint.h>
 
 #include "common/elf/elf-image.h"
+#include "common/file/kept-file.h"
 #include "common/unwind/unwind-table.h"
 
-enum {
-	TABLE_CACHE_LEAST = 64 * 1024, /* bytes; smaller tables are made as fast as read */
-	TABLE_CACHE_FILES_MAX = 1024,  /* beyond that the least recently used are removed */
-};
+enum { TABLE_CACHE_LEAST = 64 * 1024 /* bytes; smaller tables are made as fast as read */ };
 
 struct table_cache {
 	int dir_fd; /* -1: no cache */
@@ -31,13 +28,7 @@ struct table_cache_key {
 	uint8_t build_id[WIRE_BUILD_ID_MAX];
 };
 
-/* The mapped file of a table. */
-struct cached_table_file {
-	void *bytes; /* NULL: none */
-	size_t size;
-};
-
-/* Opens $XDG_CACHE_HOME/stackpipe/unwind, created if need be. If that fails, there is no cache. */
+/* Opens the directory of tables. If that fails, there is no cache. */
 void table_cache_open(struct table_cache *cache);
 void table_cache_close(struct table_cache *cache);
 
@@ -46,8 +37,7 @@ bool table_cache_key(const struct elf_image *file, struct table_cache_key *ret);
 
 /* 0; -ENOENT: there is none, or it is not trusted. */
 int table_cache_load(const struct table_cache *cache, const struct table_cache_key *key,
-		     struct unwind_table *ret, struct cached_table_file *ret_file);
-void table_cache_unmap(struct cached_table_file *file);
+		     struct unwind_table *ret, struct kept_file *ret_file);
 
 /* Writes a table, whole or not at all. 0 or -errno, which may be ignored. */
 int table_cache_save(const struct table_cache *cache, const struct table_cache_key *key,

@@ -136,7 +136,7 @@ static int save(void)
 /* Returns 0 if a table equal to ours was loaded. */
 static int load(const struct table_cache_key *wanted)
 {
-	struct cached_table_file file;
+	struct kept_file file;
 	struct unwind_table loaded;
 	int r = table_cache_load(&cache, wanted, &loaded, &file);
 
@@ -149,19 +149,19 @@ static int load(const struct table_cache_key *wanted)
 		assert_non_null(other);
 		assert_memory_equal(one, other, sizeof(*one));
 	}
-	table_cache_unmap(&file);
+	kept_file_unmap(&file);
 	return 0;
 }
 
 /* Whether any table is loaded for the key. */
 static bool is_there(void)
 {
-	struct cached_table_file file;
+	struct kept_file file;
 	struct unwind_table loaded;
 
 	if (table_cache_load(&cache, &key, &loaded, &file) < 0)
 		return false;
-	table_cache_unmap(&file);
+	kept_file_unmap(&file);
 	return true;
 }
 
@@ -470,14 +470,14 @@ static void make_files(size_t n)
 
 static void test_files_up_to_the_limit_are_kept(void **state)
 {
-	make_files(TABLE_CACHE_FILES_MAX);
+	make_files(KEPT_FILES_MAX);
 	open_again();
-	assert_int_equal(n_files(), TABLE_CACHE_FILES_MAX);
+	assert_int_equal(n_files(), KEPT_FILES_MAX);
 }
 
 static void test_over_the_limit_the_oldest_are_removed(void **state)
 {
-	const size_t n = TABLE_CACHE_FILES_MAX + 1, n_left = TABLE_CACHE_FILES_MAX * 3 / 4;
+	const size_t n = KEPT_FILES_MAX + 1, n_left = KEPT_FILES_MAX * 3 / 4;
 	char name[32];
 
 	make_files(n);
@@ -497,7 +497,7 @@ static void test_loading_counts_as_use(void **state)
 	strcpy(name, only_file());
 	make_file(name, 1);
 	assert_int_equal(load(&key), 0);
-	make_files(TABLE_CACHE_FILES_MAX);
+	make_files(KEPT_FILES_MAX);
 	open_again();
 	assert_true(has_file(name));
 	assert_int_equal(load(&key), 0);
@@ -537,7 +537,7 @@ static void test_concurrent_saves_keep_the_file_complete(void **state)
 {
 	_cleanup_(unwind_table_deinit) struct unwind_table other = make_table(ROWS, 1000);
 	struct unwind_table loaded;
-	struct cached_table_file file;
+	struct kept_file file;
 	int n_running = 2, status;
 
 	assert_int_equal(save(), 0);
@@ -548,7 +548,7 @@ static void test_concurrent_saves_keep_the_file_complete(void **state)
 	while (n_running) {
 		assert_int_equal(table_cache_load(&cache, &key, &loaded, &file), 0);
 		assert_true(loaded.rules[0].cfa_offset == 8 || loaded.rules[0].cfa_offset == 1000);
-		table_cache_unmap(&file);
+		kept_file_unmap(&file);
 		if (waitpid(-1, &status, WNOHANG) > 0) {
 			assert_int_equal(status, 0);
 			n_running--;

@@ -91,14 +91,14 @@ static void make_table(struct shared_tables *shared, const struct elf_image *fil
 		       struct shared_table *ret)
 {
 	struct table_cache_key key;
-	struct cached_table_file cached;
+	struct kept_file cached;
 	struct unwind_table table;
 	struct unwind_bytes bytes;
 	bool has_key = table_cache_key(file, &key);
 
 	if (has_key && table_cache_load(&shared->cache, &key, &table, &cached) == 0) {
 		publish_table(shared, &table, ret);
-		table_cache_unmap(&cached);
+		kept_file_unmap(&cached);
 		return;
 	}
 	if (unwind_bytes_read(file, &bytes) < 0)

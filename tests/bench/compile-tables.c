@@ -48,7 +48,7 @@ static double compile(const struct elf_image *file, struct unwind_table *ret, do
 static double load(const struct table_cache *cache, const struct elf_image *file)
 {
 	uint64_t begun = clock_now(CLOCK_MONOTONIC);
-	struct cached_table_file cached;
+	struct kept_file cached;
 	struct unwind_table table;
 	struct table_cache_key key;
 	double took;
@@ -56,7 +56,7 @@ static double load(const struct table_cache *cache, const struct elf_image *file
 	if (!table_cache_key(file, &key) || table_cache_load(cache, &key, &table, &cached) < 0)
 		return -1;
 	took = milliseconds_since(begun);
-	table_cache_unmap(&cached);
+	kept_file_unmap(&cached);
 	return took;
 }
 
