@@ -86,14 +86,15 @@ static bool is_our_own(int fd)
 	return fstat(fd, &status) == 0 && owned_file_is_ours(&status);
 }
 
-struct named_time {
+struct found_file {
 	char name[NAME_MAX_SIZE];
 	struct timespec used;
+	uint64_t size;
 };
 
 static int compare_used(const void *a, const void *b)
 {
-	const struct named_time *left = a, *right = b;
+	const struct found_file *left = a, *right = b;
 
 	if (left->used.tv_sec != right->used.tv_sec)
 		return left->used.tv_sec < right->used.tv_sec ? -1 : 1;
@@ -108,17 +109,16 @@ static void remove_unfinished(int directory, const char *name, const struct stat
 		unlinkat(directory, name, 0);
 }
 
-/* Above KEPT_FILES_MAX removes the least recently used files, down to 3/4 of that. */
-static void prune(int directory)
+/* Lists up to `n` files, and removes unfinished ones. Returns their number. */
+static size_t list_files(int directory, struct found_file *ret, size_t n_max)
 {
 	int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_dir_ DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-	_cleanup_free_ struct named_time *files = calloc(KEPT_FILES_MAX * 2, sizeof(*files));
 	struct dirent *entry;
 	struct stat status;
 	size_t n = 0;
 
-	while (dir && files && n < KEPT_FILES_MAX * 2 && (entry = readdir(dir))) {
+	while (dir && n < n_max && (entry = readdir(dir))) {
 		if (strlen(entry->d_name) >= NAME_MAX_SIZE ||
 		    fstatat(directory, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
@@ -126,14 +126,30 @@ static void prune(int directory)
 			remove_unfinished(directory, entry->d_name, &status);
 			continue;
 		}
-		strcpy(files[n].name, entry->d_name);
-		files[n++].used = status.st_mtim;
+		strcpy(ret[n].name, entry->d_name);
+		ret[n].used = status.st_mtim;
+		ret[n++].size = status.st_size;
 	}
-	if (n <= KEPT_FILES_MAX)
+	return n;
+}
+
+/* Above a limit removes the least recently used files, down to 3/4 of both limits. */
+static void prune(int directory)
+{
+	_cleanup_free_ struct found_file *files = calloc(KEPT_FILES_MAX * 2, sizeof(*files));
+	size_t n = files ? list_files(directory, files, KEPT_FILES_MAX * 2) : 0;
+	uint64_t size = 0;
+
+	for (size_t i = 0; i < n; i++)
+		size += files[i].size;
+	if (n <= KEPT_FILES_MAX && size <= KEPT_SIZE_MAX)
 		return;
 	qsort(files, n, sizeof(*files), compare_used);
-	for (size_t i = 0; i < n - KEPT_FILES_MAX * 3 / 4; i++)
+	for (size_t i = 0;
+	     i < n && (n - i > KEPT_FILES_MAX * 3 / 4 || size > KEPT_SIZE_MAX / 4 * 3); i++) {
 		unlinkat(directory, files[i].name, 0);
+		size -= files[i].size;
+	}
 }
 
 int kept_files_open(const struct kept_kind *kind)

@@ -443,14 +443,20 @@ static void test_an_overlong_home_is_ignored(void **state)
 	assert_int_equal(cache.dir_fd, -1);
 }
 
-/* Makes a file last used at this time in seconds. */
-static void make_file(const char *name, time_t used)
+/* Makes a file of some size, last used at this time in seconds. */
+static void make_file_of(const char *name, time_t used, off_t size)
 {
 	const struct timespec times[2] = { { .tv_sec = used }, { .tv_sec = used } };
 	_cleanup_fd_ int fd = openat(cache.dir_fd, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 
 	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, size), 0);
 	assert_int_equal(futimens(fd, times), 0);
+}
+
+static void make_file(const char *name, time_t used)
+{
+	make_file_of(name, used, 0);
 }
 
 static bool has_file(const char *name)
@@ -489,13 +495,30 @@ static void test_over_the_limit_the_oldest_are_removed(void **state)
 	}
 }
 
+/* Files have holes: only their sizes count. */
+static void test_over_the_limit_of_bytes_the_oldest_are_removed(void **state)
+{
+	static const char *const names[] = { "1.table", "2.table", "3.table", "4.table",
+					     "5.table" };
+
+	for (size_t i = 0; i < 5; i++) {
+		make_file_of(names[i], 1000000 + i, KEPT_SIZE_MAX / 4);
+	}
+	open_again();
+	assert_int_equal(n_files(), 3);
+	assert_false(has_file("1.table"));
+	assert_false(has_file("2.table"));
+}
+
 static void test_loading_counts_as_use(void **state)
 {
 	char name[64];
+	struct stat status;
 
 	assert_int_equal(save(), 0);
 	strcpy(name, only_file());
-	make_file(name, 1);
+	assert_int_equal(fstatat(cache.dir_fd, name, &status, 0), 0);
+	make_file_of(name, 1, status.st_size);
 	assert_int_equal(load(&key), 0);
 	make_files(KEPT_FILES_MAX);
 	open_again();
@@ -694,6 +717,7 @@ int main(void)
 		TEST(test_an_overlong_home_is_ignored),
 		TEST(test_files_up_to_the_limit_are_kept),
 		TEST(test_over_the_limit_the_oldest_are_removed),
+		TEST(test_over_the_limit_of_bytes_the_oldest_are_removed),
 		TEST(test_loading_counts_as_use),
 		TEST(test_a_leftover_of_our_pid_does_not_stop_a_save),
 		TEST(test_unfinished_files_are_removed),
