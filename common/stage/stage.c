@@ -127,6 +127,8 @@ static int fill(struct stage *stage, void *self)
 	for (;;) {
 		if (stage_must_stop())
 			return -EINTR;
+		if (stage->program->idle && poll(&input, 1, 0) == 0 && stage->program->idle(self))
+			continue;
 		r = 1;
 		if (stage->program->tick) {
 			int error = stage->program->tick(stage, self);

@@ -101,6 +101,8 @@ struct stage_program {
 	int (*start)(struct stage *stage, void *self, struct wire_hello *hello); /* may edit it */
 	int (*run)(struct stage *stage, void *self);  /* a source's work */
 	int (*tick)(struct stage *stage, void *self); /* regularly, while waiting too */
+	/* While there is no input: some milliseconds of work. False: there is none to do now. */
+	bool (*idle)(void *self);
 	int (*finish)(struct stage *stage, void *self, enum stage_stream_end end);
 	int (*close)(struct stage *stage, void *self); /* after `end` has been written */
 	void (*deinit)(void *self);
