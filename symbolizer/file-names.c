@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/base/cleanup.h"
 #include "common/base/clock.h"
@@ -27,6 +28,8 @@ static void forget_symbols(struct image *image, void *arg)
 		return;
 	if (symbols)
 		names->n_refused += image_symbols_refused(symbols);
+	if (symbols == names->keeping)
+		names->keeping = NULL;
 	image_symbols_free(symbols);
 	pair_map_remove(&names->symbols, image->number, 0);
 	pair_map_remove(&names->same, image->number, 0);
@@ -36,6 +39,7 @@ void file_names_init(struct file_names *names)
 {
 	names->dirs.list[names->dirs.n++] = "/usr/lib/debug";
 	names->files.client.fd = -1;
+	names->options.kept = -1;
 	pair_map_init(&names->symbols, IMAGE_TABLE_MAX);
 	pair_map_init(&names->counts, IMAGE_TABLE_MAX);
 	pair_map_init(&names->late, IMAGE_TABLE_MAX);
@@ -51,6 +55,7 @@ int file_names_begin(struct file_names *names, struct stage *stage, struct image
 
 	names->stage = stage;
 	names->n_inlined = counters_get(&stage->counters, "places", "inlined-calls");
+	names->n_from_disk = counters_get(&stage->run_counters, "images", "from-disk");
 	names->files.weight_max = FILE_NAMES_SIZE_MAX;
 	names->files.before_close = forget_symbols;
 	names->files.arg = names;
@@ -71,6 +76,8 @@ void file_names_deinit(struct file_names *names)
 	same_files_deinit(&names->same_files);
 	downloads_deinit(&names->downloads);
 	elf_cache_deinit(&names->files);
+	if (names->options.kept >= 0)
+		close(names->options.kept);
 }
 
 /* The symbols of an image, read at first use; NULL: no memory. */
@@ -90,8 +97,10 @@ static struct image_symbols *find_symbols(struct file_names *names, struct image
 		dirs.client = &names->files.client;
 		dirs.image = image->number;
 	}
-	if (image_symbols_new(elf, image->path, &dirs, names->depth, &symbols) < 0)
+	if (image_symbols_new(elf, image->path, &dirs, &names->options, &symbols) < 0)
 		symbols = NULL;
+	*names->n_from_disk += symbols && image_symbols_were_kept(symbols);
+	names->may_keep = true;
 	pair_map_add(&names->symbols, image->number, 0, (uintptr_t)symbols);
 	return symbols;
 }
@@ -173,8 +182,9 @@ static void tally_image(struct file_names *names, const struct image *image,
 {
 	char name[256], hex[BUILD_ID_TEXT];
 
-	if (names->depth == IMAGE_SYMBOLS_FUNCTIONS_ONLY || image->kind != WIRE_image_kind_FILE ||
-	    image_symbols_has_debug_info(symbols) || names->found.n_calls)
+	if (names->options.depth == IMAGE_SYMBOLS_FUNCTIONS_ONLY ||
+	    image->kind != WIRE_image_kind_FILE || image_symbols_has_debug_info(symbols) ||
+	    names->found.n_calls)
 		return;
 	downloads_ask(&names->downloads, image->build_id, image->build_id_size);
 	if (pair_map_find(&names->counts, image->number, 0))
@@ -231,6 +241,27 @@ int file_names_put(struct file_names *names, struct image *of_place, struct wire
 	for (size_t i = 0; i + 1 < found->n_calls && r == 0; i++)
 		r = put_inlined(names, symbol, &found->calls[i]);
 	return r < 0 ? r : stage_put(names->stage, WIRE_RECORD_symbol, symbol);
+}
+
+/* Chooses the first symbols that are not kept yet. */
+static void choose_unkept(uint64_t image, uint64_t zero, uint64_t value, void *arg)
+{
+	struct file_names *names = arg;
+	struct image_symbols *symbols = (struct image_symbols *)value;
+
+	if (!names->keeping && symbols && image_symbols_wait_to_be_kept(symbols))
+		names->keeping = symbols;
+}
+
+bool file_names_keep(struct file_names *names)
+{
+	if (!names->keeping && names->may_keep) {
+		pair_map_each(&names->symbols, choose_unkept, names);
+		names->may_keep = names->keeping;
+	}
+	if (names->keeping && !image_symbols_keep(names->keeping))
+		names->keeping = NULL;
+	return names->may_keep;
 }
 
 uint64_t *file_names_count(const struct file_names *names, uint64_t image)

@@ -17,7 +17,7 @@ struct file_names {
 	struct stage *stage; /* borrowed */
 	struct elf_cache files;
 	struct debug_dirs dirs;
-	enum image_symbols_depth depth;
+	struct image_symbols_options options;
 	struct downloads downloads;
 	struct pair_map symbols; /* (image, 0) → struct image_symbols * */
 	struct pair_map same;	 /* (image, 0) → image of the same file whose symbols are used */
@@ -26,11 +26,13 @@ struct file_names {
 	struct pair_map late;	 /* (image, 0) → number of lookups, if never answered */
 	uint64_t asked_again_at; /* next lookup of those; 0: none */
 	struct place_symbols found;
-	uint64_t *n_inlined;
+	struct image_symbols *keeping; /* whose symbols are being kept on disk; NULL: none */
+	bool may_keep;		       /* some may have to be kept */
+	uint64_t *n_inlined, *n_from_disk;
 	uint64_t n_refused; /* by symbols that were freed */
 };
 
-/* Call before options are parsed, which set `dirs`, `depth` and the mode of `downloads`. */
+/* Call before options are parsed, which set `dirs`, `options` and the mode of `downloads`. */
 void file_names_init(struct file_names *names);
 
 /* Called at the start of the stream. 0 or -errno. */
@@ -45,6 +47,12 @@ int file_names_put(struct file_names *names, struct image *image, struct wire_sy
 
 /* The counter of samples in an image without debug information; NULL: it has some. */
 uint64_t *file_names_count(const struct file_names *names, uint64_t image);
+
+/*
+ * Goes on keeping on disk what was read of images, for some milliseconds, while nobody waits for
+ * names. False: nothing is left to do.
+ */
+bool file_names_keep(struct file_names *names);
 
 /*
  * Checks for debug files that were downloaded, or that the image server may have by now. True:

@@ -20,11 +20,13 @@
 #include "symbolizer/jit/jit-names.h"
 #include "symbolizer/kernel-code.h"
 #include "symbolizer/script/script-names.h"
+#include "symbolizer/symbols/kept-symbols.h"
 
 enum {
 	KEY_DEBUG_DIR = 0x100,
 	KEY_NO_INLINES,
 	KEY_DEBUGINFOD,
+	KEY_NO_CACHE,
 	PLACES_MAX = 1 << 22,
 	/* A long recording meets ever more locations: beyond these, all are named again. */
 	PLACES_KEPT_MAX = 1 << 16,
@@ -46,6 +48,7 @@ struct symbolizer {
 	struct frame_cache frames; /* frames whose locations were named */
 	uint64_t *n_places, *n_named;
 	bool has_seen_samples;
+	bool keeps_nothing;	  /* on disk */
 	bool has_names_of_others; /* came with the stream: not repeated, so not to be forgotten */
 };
 
@@ -445,7 +448,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	struct debug_dirs *dirs = &self->file_names.dirs;
 
 	if (key == KEY_NO_INLINES) {
-		self->file_names.depth = IMAGE_SYMBOLS_FUNCTIONS_ONLY;
+		self->file_names.options.depth = IMAGE_SYMBOLS_FUNCTIONS_ONLY;
+		return 0;
+	}
+	if (key == KEY_NO_CACHE) {
+		self->keeps_nothing = true;
 		return 0;
 	}
 	if (key == KEY_DEBUGINFOD) {
@@ -487,6 +494,22 @@ static void deinit(void *data)
 	file_names_deinit(&self->file_names);
 }
 
+static int open_kept(struct stage *stage, void *data)
+{
+	struct symbolizer *self = data;
+
+	if (!self->keeps_nothing)
+		self->file_names.options.kept = kept_symbols_open();
+	return 0;
+}
+
+static bool keep(void *data)
+{
+	struct symbolizer *self = data;
+
+	return file_names_keep(&self->file_names);
+}
+
 static const struct argp_option option_table[] = {
 	{ "debug-dir", KEY_DEBUG_DIR, "DIR", 0,
 	  "Also search DIR, laid out like /usr/lib/debug, for separate debug files (at most 15 "
@@ -496,6 +519,8 @@ static const struct argp_option option_table[] = {
 	  "Debug files from debuginfod: off, cache (files downloaded earlier; default) or on "
 	  "(download missing files)",
 	  0 },
+	{ "no-cache", KEY_NO_CACHE, NULL, 0,
+	  "Do not cache symbols on disk (default: cache those of each file)", 0 },
 	{ "no-inlines", KEY_NO_INLINES, NULL, 0,
 	  "Name functions only, without inlined calls and source lines (default: with both)", 0 },
 	{ 0 },
@@ -536,6 +561,11 @@ static void describe_sandbox(const void *data, struct sandbox *sandbox)
 		sandbox_allow_path(sandbox, self->file_names.dirs.list[i], SANDBOX_READ);
 	if (self->file_names.dirs.debuginfod_cache)
 		sandbox_allow_path(sandbox, self->file_names.dirs.debuginfod_cache, SANDBOX_READ);
+	if (self->file_names.options.kept >= 0) {
+		SANDBOX_ALLOW(sandbox, SCMP_SYS(utimensat), SCMP_SYS(renameat), SCMP_SYS(unlinkat));
+		sandbox_allow_directory(sandbox, self->file_names.options.kept,
+					SANDBOX_READ_AND_WRITE);
+	}
 	sandbox->memory_max = MEMORY_MAX;
 }
 
@@ -550,7 +580,9 @@ int main(int argc, char **argv)
 		.parse_option = parse_option,
 		.handlers = handlers,
 		.init = init,
+		.open = open_kept,
 		.start = start,
+		.idle = keep,
 		.describe_sandbox = describe_sandbox,
 		.finish = finish,
 		.deinit = deinit,

@@ -39,7 +39,8 @@ struct debug_file {
 	bool is_late;	 /* none found, but the image server has not answered yet */
 };
 
-enum debug_file_need { DEBUG_FILE_SYMBOLS, DEBUG_FILE_DWARF };
+/* DEBUG_FILE_SYMBOLS may be in the stripped file itself. */
+enum debug_file_need { DEBUG_FILE_SYMBOLS, DEBUG_FILE_SEPARATE_SYMBOLS, DEBUG_FILE_DWARF };
 
 /* Finds a file that has what is needed; false: none. `path` is where the stripped file lies. */
 bool debug_file_find(Elf *elf, const char *path, const struct debug_dirs *dirs,

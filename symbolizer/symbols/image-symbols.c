@@ -5,14 +5,27 @@
 #include <unistd.h>
 
 #include "common/base/cleanup.h"
+#include "common/base/clock.h"
 #include "common/elf/elf-limits.h"
 #include "common/elf/elf-section.h"
 #include "common/unwind/unwind-arch.h"
+#include "symbolizer/dwarf/debug-flattening.h"
 #include "symbolizer/dwarf/debug-sections.h"
 #include "symbolizer/symbols/code-ranges.h"
 #include "symbolizer/symbols/go-calls.h"
 #include "symbolizer/symbols/image-symbols.h"
+#include "symbolizer/symbols/kept-symbols.h"
 #include "symbolizer/symbols/symbol-table.h"
+
+enum { KEEP_DWARF_MAX = 128 << 20 /* bytes of DWARF; larger ones are not kept */ };
+
+#define KEEP_STEP_NS (2 * NANOSECONDS_A_MILLISECOND)
+
+/* Work in progress: what is to be kept. */
+struct symbols_keeper {
+	struct call_builder calls;
+	struct debug_flattening flattening; /* `info` NULL: not begun */
+};
 
 /* A file with DWARF; all borrowed. */
 struct dwarf_file {
@@ -39,33 +52,105 @@ struct image_symbols {
 	struct debug_info *debug;   /* NULL: none */
 	struct go_calls go;	    /* without DWARF */
 	bool has_go;
+	int kept_directory;
+	struct kept_symbols_key key;
+	struct kept_symbols kept;      /* `head` NULL: they are not from there */
+	struct symbols_keeper *keeper; /* NULL: nothing is being kept */
+	bool is_kept;		       /* or must not be */
 };
+
+static void end_keeping(struct image_symbols *symbols)
+{
+	if (symbols->keeper) {
+		debug_flattening_deinit(&symbols->keeper->flattening);
+		call_builder_deinit(&symbols->keeper->calls);
+	}
+	free(symbols->keeper);
+	symbols->keeper = NULL;
+	symbols->is_kept = true;
+}
 
 struct image_symbols *image_symbols_free(struct image_symbols *symbols)
 {
 	if (!symbols)
 		return NULL;
+	end_keeping(symbols);
 	debug_info_free(symbols->debug);
 	debug_file_close(&symbols->separate);
 	code_ranges_deinit(&symbols->ranges);
 	symbol_table_deinit(&symbols->table);
+	kept_symbols_unload(&symbols->kept);
 	free(symbols);
 	return NULL;
 }
 
-int image_symbols_new(const struct elf_image *elf, const char *path, const struct debug_dirs *dirs,
-		      enum image_symbols_depth depth, struct image_symbols **ret)
+/* Finds separate debug files, as those are found that are read. False: nothing may be kept. */
+static bool find_sources(struct image_symbols *symbols)
 {
-	_cleanup_free_ struct image_symbols *symbols = calloc(1, sizeof(*symbols));
-	int r = symbols ? symbol_table_init(&symbols->table, elf->elf, path, dirs) : -ENOMEM;
+	Elf *elf = symbols->elf->elf;
+	_cleanup_(debug_file_close) struct debug_file of_symbols = { .fd = -1 };
+	_cleanup_(debug_file_close) struct debug_file of_dwarf = { .fd = -1 };
+	const struct debug_file *found = &of_symbols;
+
+	if (!symbol_table_is_in(elf))
+		debug_file_find(elf, symbols->path, &symbols->dirs, DEBUG_FILE_SEPARATE_SYMBOLS,
+				&of_symbols);
+	if (symbols->depth == IMAGE_SYMBOLS_INLINED && !debug_sections_has_info(elf) &&
+	    !(of_symbols.elf && debug_sections_has_info(of_symbols.elf))) {
+		debug_file_find(elf, symbols->path, &symbols->dirs, DEBUG_FILE_DWARF, &of_dwarf);
+		found = &of_dwarf;
+	}
+	return !of_symbols.is_late && !of_dwarf.is_late &&
+	       kept_source_of(of_symbols.fd, &symbols->key.symbols) &&
+	       kept_source_of(found->fd, &symbols->key.dwarf);
+}
+
+static bool make_key(struct image_symbols *symbols)
+{
+	symbols->key = (struct kept_symbols_key){ .depth = symbols->depth };
+	return symbols->kept_directory >= 0 && table_cache_key(symbols->elf, &symbols->key.image) &&
+	       find_sources(symbols);
+}
+
+/* Takes what another run has kept. 0, -ENOENT or -ENOMEM. */
+static int take_kept(struct image_symbols *symbols)
+{
+	int r = kept_symbols_load(symbols->kept_directory, &symbols->key, &symbols->kept);
 
 	if (r < 0)
 		return r;
+	symbols->is_kept = symbols->has_looked = symbols->has_read = symbols->has_ranges = true;
+	r = kept_symbols_copy_table(&symbols->kept, &symbols->table);
+	return r < 0 ? r : kept_symbols_copy_ranges(&symbols->kept, &symbols->ranges);
+}
+
+static void cleanup_symbols(struct image_symbols **symbols)
+{
+	image_symbols_free(*symbols);
+}
+
+int image_symbols_new(const struct elf_image *elf, const char *path, const struct debug_dirs *dirs,
+		      const struct image_symbols_options *options, struct image_symbols **ret)
+{
+	_cleanup_(cleanup_symbols) struct image_symbols *symbols = calloc(1, sizeof(*symbols));
+	int r = -ENOENT;
+
+	if (!symbols)
+		return -ENOMEM;
 	symbols->elf = elf;
 	symbols->path = path;
 	symbols->dirs = *dirs;
-	symbols->depth = depth;
-	symbols->separate.fd = -1;
+	symbols->depth = options->depth;
+	symbols->separate.fd = symbols->table.debug.fd = -1;
+	symbols->kept_directory = options->kept;
+	if (make_key(symbols))
+		r = take_kept(symbols);
+	else
+		symbols->is_kept = true;
+	if (r == -ENOENT)
+		r = symbol_table_init(&symbols->table, elf->elf, path, dirs);
+	if (r < 0)
+		return r;
 	symbols->tables_size = elf_tables_size(elf->elf) + debug_file_size(&symbols->table.debug);
 	*ret = take_pointer(symbols);
 	return 0;
@@ -196,7 +281,10 @@ static int find_calls(struct image_symbols *symbols, uint64_t address, struct pl
 {
 	int r = read_debug(symbols);
 
-	if (r == 0 && symbols->debug)
+	if (symbols->kept.head)
+		r = call_table_find(&symbols->kept.calls, address, ret->calls,
+				    DEBUG_INFO_CALLS_MAX);
+	else if (r == 0 && symbols->debug)
 		r = debug_info_find(symbols->debug, address, ret->calls, DEBUG_INFO_CALLS_MAX);
 	else if (r == 0 && symbols->has_go)
 		r = go_calls_find(&symbols->go, address, ret->calls, DEBUG_INFO_CALLS_MAX);
@@ -248,9 +336,98 @@ const char *image_symbols_name(struct image_symbols *symbols, struct symbol *sym
 	return name;
 }
 
+/* Names all folded functions as DWARF describes them. 0 or -ENOMEM. */
+static int prefer_all(struct image_symbols *symbols)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < symbols->table.n && r == 0; i++)
+		r = prefer_described(symbols, &symbols->table.list[i]);
+	return r;
+}
+
+/* Whether symbols, and DWARF, are of the very files that the key has. */
+static bool is_of_key(const struct image_symbols *symbols)
+{
+	const struct debug_file *of_symbols = &symbols->table.debug;
+	const struct debug_file *of_dwarf = symbols->separate.elf ? &symbols->separate : of_symbols;
+	struct table_cache_key image;
+	struct kept_source source, dwarf;
+
+	return elf_image_is_unchanged(symbols->elf) && table_cache_key(symbols->elf, &image) &&
+	       kept_source_of(of_symbols->memory ? -1 : of_symbols->fd, &source) &&
+	       kept_source_of(of_dwarf->memory ? -1 : of_dwarf->fd, &dwarf) &&
+	       !memcmp(&image, &symbols->key.image, sizeof(image)) &&
+	       !memcmp(&source, &symbols->key.symbols, sizeof(source)) &&
+	       !memcmp(&dwarf, &symbols->key.dwarf, sizeof(dwarf));
+}
+
+static void save(struct image_symbols *symbols)
+{
+	const struct kept_parts parts = {
+		.table = &symbols->table,
+		.ranges = get_ranges(symbols),
+		.calls = &symbols->keeper->calls,
+		.has_debug = symbols->debug,
+	};
+
+	if (prefer_all(symbols) == 0 && is_of_key(symbols) && !image_symbols_refused(symbols))
+		kept_symbols_save(symbols->kept_directory, &symbols->key, &parts);
+}
+
+/* Begins to keep what can be found. False: it must not be kept, as not all of it is known. */
+static bool begin_keeping(struct image_symbols *symbols)
+{
+	if (read_debug(symbols) < 0 || symbols->has_go || image_symbols_is_late(symbols) ||
+	    image_symbols_refused(symbols) ||
+	    (symbols->debug && debug_info_size(symbols->debug) > KEEP_DWARF_MAX))
+		return false;
+	symbols->keeper = calloc(1, sizeof(*symbols->keeper));
+	if (!symbols->keeper)
+		return false;
+	call_builder_init(&symbols->keeper->calls);
+	return !symbols->debug || debug_flattening_init(&symbols->keeper->flattening,
+							symbols->debug) == DEBUG_FLATTENING_MORE;
+}
+
+bool image_symbols_keep(struct image_symbols *symbols)
+{
+	uint64_t end = clock_now(CLOCK_MONOTONIC) + KEEP_STEP_NS;
+	int r = DEBUG_FLATTENING_DONE;
+
+	if (symbols->is_kept)
+		return false;
+	if (!symbols->keeper && !begin_keeping(symbols)) {
+		end_keeping(symbols);
+		return false;
+	}
+	while (symbols->debug &&
+	       (r = debug_flattening_step(&symbols->keeper->flattening, &symbols->keeper->calls)) ==
+		       DEBUG_FLATTENING_MORE &&
+	       clock_now(CLOCK_MONOTONIC) < end)
+		;
+	if (r == DEBUG_FLATTENING_MORE)
+		return true;
+	if (r == DEBUG_FLATTENING_DONE)
+		save(symbols);
+	end_keeping(symbols);
+	return false;
+}
+
+bool image_symbols_wait_to_be_kept(const struct image_symbols *symbols)
+{
+	return !symbols->is_kept;
+}
+
+bool image_symbols_were_kept(const struct image_symbols *symbols)
+{
+	return symbols->kept.head;
+}
+
 uint64_t image_symbols_size(const struct image_symbols *symbols)
 {
-	return sizeof(*symbols) + symbols->dwarf_size + symbols->tables_size + symbols->names_size +
+	return sizeof(*symbols) + symbols->kept.file.map_size + symbols->dwarf_size +
+	       symbols->tables_size + symbols->names_size +
 	       symbols->table.n * sizeof(*symbols->table.list) +
 	       symbols->table.n_folded * sizeof(*symbols->table.folded) +
 	       symbols->ranges.n * sizeof(*symbols->ranges.list) +
@@ -260,7 +437,7 @@ uint64_t image_symbols_size(const struct image_symbols *symbols)
 
 bool image_symbols_has_debug_info(const struct image_symbols *symbols)
 {
-	return symbols->debug;
+	return symbols->debug || symbols->kept.has_debug;
 }
 
 bool image_symbols_is_late(const struct image_symbols *symbols)

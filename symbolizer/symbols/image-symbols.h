@@ -21,12 +21,18 @@ struct place_symbols {
 
 struct image_symbols;
 
+/* What to read. */
+struct image_symbols_options {
+	enum image_symbols_depth depth;
+	int kept; /* directory of symbols that were kept (kept-symbols.h); -1: none */
+};
+
 /*
  * Reads the symbols of `elf`, which must stay open. `path` is where it lies, `dirs` where separate
  * files may be; both are borrowed. 0 or -ENOMEM; a file without symbols has no names.
  */
 int image_symbols_new(const struct elf_image *elf, const char *path, const struct debug_dirs *dirs,
-		      enum image_symbols_depth depth, struct image_symbols **ret);
+		      const struct image_symbols_options *options, struct image_symbols **ret);
 struct image_symbols *image_symbols_free(struct image_symbols *symbols);
 
 /*
@@ -40,6 +46,18 @@ int image_symbols_find(struct image_symbols *symbols, uint64_t address, struct p
 
 /* The demangled name of a symbol that was found. */
 const char *image_symbols_name(struct image_symbols *symbols, struct symbol *symbol);
+
+/*
+ * Takes the next step of keeping all that can be found, for some milliseconds at most, but for
+ * large units. False: it was the last one, or they are not kept.
+ */
+bool image_symbols_keep(struct image_symbols *symbols);
+
+/* Whether there is such a step. */
+bool image_symbols_wait_to_be_kept(const struct image_symbols *symbols);
+
+/* Whether what is found was kept by another run. */
+bool image_symbols_were_kept(const struct image_symbols *symbols);
 
 /* Approximate bytes in use. */
 uint64_t image_symbols_size(const struct image_symbols *symbols);

@@ -344,7 +344,7 @@ static int name_stubs(struct symbol_table *table, const struct plt_stub *stubs, 
 				.size = stubs[i].size,
 				.is_sized = true,
 				.name = name,
-				.suffix = "@plt",
+				.suffix = SYMBOL_STUB_SUFFIX,
 				.rank = UINT8_MAX,
 			};
 	}
@@ -365,7 +365,7 @@ static int add_stubs(struct symbol_table *table, Elf *elf)
 	return name_stubs(table, stubs, n);
 }
 
-static bool has_symtab(Elf *elf)
+bool symbol_table_is_in(Elf *elf)
 {
 	GElf_Shdr header;
 
@@ -378,7 +378,7 @@ int symbol_table_init(struct symbol_table *table, Elf *elf, const char *path,
 	int r = 0;
 
 	*table = (struct symbol_table){ .debug.fd = -1 };
-	if (has_symtab(elf))
+	if (symbol_table_is_in(elf))
 		r = add_section(table, elf, SHT_SYMTAB);
 	else if (debug_file_find(elf, path, dirs, DEBUG_FILE_SYMBOLS, &table->debug))
 		r = add_section(table, table->debug.elf, SHT_SYMTAB);

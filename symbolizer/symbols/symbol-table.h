@@ -9,12 +9,14 @@
 
 #include "symbolizer/dwarf/debug-files.h"
 
+#define SYMBOL_STUB_SUFFIX "@plt"
+
 enum { SYMBOL_TABLE_MAX = 1 << 22 }; /* per image; further ones are left out */
 
 struct symbol {
 	uint64_t address, size;
 	const char *name;   /* points into one of the ELF files */
-	const char *suffix; /* "@plt" for a stub, else empty */
+	const char *suffix; /* SYMBOL_STUB_SUFFIX, or empty */
 	char *full_name;    /* demangled, with suffix; NULL: not made yet, or same as `name` */
 	uint16_t n_folded;  /* other functions folded into this one (folded-names.h) */
 	uint8_t binding;    /* STB_… */
@@ -42,6 +44,9 @@ struct symbol_table {
 	bool has_locals;	 /* has symbols of local functions */
 	bool has_versions;	 /* has versioned dynamic symbols */
 };
+
+/* Whether a file has symbols that are not for dynamic linking; else another one may have them. */
+bool symbol_table_is_in(Elf *elf);
 
 /* Reads the symbols of `elf`, which must stay open. 0 or -ENOMEM; empty without symbols. */
 int symbol_table_init(struct symbol_table *table, Elf *elf, const char *path,
