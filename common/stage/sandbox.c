@@ -35,13 +35,20 @@ static void add_path(struct sandbox *sandbox, int fd, enum sandbox_access access
 	close(fd);
 }
 
+/* Whether a path leads nowhere, or nowhere where we may read: then there is nothing to allow. */
+static bool leads_nowhere(int error)
+{
+	return error == ENOENT || error == ENOTDIR || error == EACCES || error == ELOOP ||
+	       error == ENAMETOOLONG;
+}
+
 void sandbox_allow_path(struct sandbox *sandbox, const char *path, enum sandbox_access access)
 {
 	int fd = open(path, O_PATH | O_CLOEXEC);
 
 	if (fd >= 0)
 		add_path(sandbox, fd, access);
-	else if (errno != ENOENT && errno != EACCES)
+	else if (!leads_nowhere(errno))
 		sandbox->error = -errno;
 }
 

@@ -62,6 +62,12 @@ class KeptSymbols(pipeline.RecordingTest):
         shutil.copyfile(first, second)
         self.assertEqual(self.symbolized(), expected)
 
+    def test_a_cache_that_is_no_directory_is_none(self):
+        self.record(self.stream, self.stage("live-unwinder"))
+        for home in "/dev/null", "/proc/self", "x" * 5000:
+            with mock.patch.dict(os.environ, {"XDG_CACHE_HOME": home}):
+                self.symbolized()
+
     def test_nothing_is_written_without_a_cache(self):
         self.record(self.stream, self.stage("live-unwinder", "--no-cache"), self.stage("symbolizer", "--no-cache"))
         self.assertEqual(self.kept(), [])
