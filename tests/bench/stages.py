@@ -16,9 +16,9 @@ STAGES = ["perf-source", "live-unwinder", "symbolizer", "capture-sink"]
 class Pipeline:
     """All stages, connected; their statistics are in `directory` after they have ended."""
 
-    def __init__(self, directory, source_options, sink_options):
+    def __init__(self, directory, source_options, sink_options, whom=("-a",)):
         self.directory = Path(directory)
-        options = {STAGES[0]: ["-a", *source_options], STAGES[-1]: sink_options}
+        options = {STAGES[0]: [*source_options, *whom], STAGES[-1]: sink_options}
         self.processes = []
         for name in STAGES:
             command = [BUILD / name / name, "-q", f"--stats={self.directory / name}.json",
