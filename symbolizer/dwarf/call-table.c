@@ -103,16 +103,22 @@ void call_builder_deinit(struct call_builder *builder)
 
 int call_builder_add_span(struct call_builder *builder, const struct built_place *place)
 {
+	if (builder->n_spans == CALL_BUILDER_MAX)
+		return -EFBIG;
 	return GROWING_LIST_ADD(builder->spans, builder->n_spans, *place);
 }
 
 int call_builder_add_row(struct call_builder *builder, const struct built_place *place)
 {
+	if (builder->n_rows == CALL_BUILDER_MAX)
+		return -EFBIG;
 	return GROWING_LIST_ADD(builder->rows, builder->n_rows, *place);
 }
 
 int call_builder_add_entry(struct call_builder *builder, const struct call_entry *entry)
 {
+	if (builder->n_entries == CALL_BUILDER_MAX)
+		return -EFBIG;
 	return GROWING_LIST_ADD(builder->entries, builder->n_entries, *entry);
 }
 

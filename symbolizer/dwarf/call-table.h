@@ -11,6 +11,8 @@
 #include "symbolizer/dwarf/interval-map.h"
 #include "symbolizer/dwarf/string-pool.h"
 
+enum { CALL_BUILDER_MAX = 1 << 20 /* spans, rows, and entries: 32 bytes each; more are refused */ };
+
 /* From an address on the innermost call has this number; INTERVAL_NONE: there is none. */
 struct call_span {
 	uint32_t offset, number;
@@ -67,7 +69,7 @@ struct built_place {
 	};
 };
 
-/* Each adds one. 0 or -ENOMEM. */
+/* Each adds one. 0, -ENOMEM or -EFBIG. */
 int call_builder_add_span(struct call_builder *builder, const struct built_place *place);
 int call_builder_add_row(struct call_builder *builder, const struct built_place *place);
 int call_builder_add_entry(struct call_builder *builder, const struct call_entry *entry);

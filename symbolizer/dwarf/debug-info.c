@@ -580,7 +580,7 @@ int debug_flattening_step(struct debug_flattening *flattening, struct call_build
 		r = DEBUG_FLATTENING_E_PARTLY;
 	if (r == 0)
 		r = flatten_unit(flattening, unit, builder);
-	if (memcmp(&refused, &info->refused, sizeof(refused)))
+	if (memcmp(&refused, &info->refused, sizeof(refused)) || !has_room(info, 0))
 		r = DEBUG_FLATTENING_E_PARTLY;
 	if (was_new) {
 		forget_unit(info, unit);

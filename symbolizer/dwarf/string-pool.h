@@ -5,8 +5,8 @@
 #include "common/base/pair-map.h"
 
 enum {
-	STRING_POOL_MAX = 1 << 22,	/* strings, */
-	STRING_POOL_SIZE_MAX = 1 << 30, /* and bytes */
+	STRING_POOL_MAX = 1 << 20,	/* strings, */
+	STRING_POOL_SIZE_MAX = 1 << 26, /* and bytes */
 };
 
 struct string_pool {

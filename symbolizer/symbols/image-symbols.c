@@ -17,7 +17,7 @@
 #include "symbolizer/symbols/kept-symbols.h"
 #include "symbolizer/symbols/symbol-table.h"
 
-enum { KEEP_DWARF_MAX = 128 << 20 /* bytes of DWARF; larger ones are not kept */ };
+enum { KEEP_DWARF_MAX = 64 << 20 /* bytes of DWARF; larger ones are not kept */ };
 
 #define KEEP_STEP_NS (2 * NANOSECONDS_A_MILLISECOND)
 
