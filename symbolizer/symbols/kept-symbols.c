@@ -12,10 +12,21 @@
 /* The number changes with the layout, or with what is found in an image. */
 static const struct kept_kind kind = { "symbols", "symbols", "stackpipe symbols 1" };
 
-/* A file begins with this; arrays follow in the order of their numbers, and strings at the end. */
+/* The arrays of a file, in their order. */
+enum kept_part {
+	KEPT_SYMBOLS,
+	KEPT_RANGES,
+	KEPT_ENTRIES,
+	KEPT_SPANS,
+	KEPT_ROWS,
+	KEPT_STRINGS,
+	KEPT_PARTS_MAX,
+};
+
+/* A file begins with this. */
 struct kept_head {
-	uint64_t n_symbols, n_ranges, n_entries, n_spans, n_rows, strings_size;
-	uint64_t base; /* of calls and lines */
+	uint64_t n[KEPT_PARTS_MAX]; /* items of each array */
+	uint64_t base;		    /* of calls and lines */
 	uint32_t has_debug, is_stripped, has_locals, reserved;
 };
 
@@ -52,43 +63,23 @@ int kept_symbols_open(void)
 	return kept_files_open(&kind);
 }
 
-/* Where each part begins in a file. */
-struct kept_layout {
-	size_t symbols, ranges, entries, spans, rows, strings, size;
+static const size_t item_sizes[KEPT_PARTS_MAX] = {
+	[KEPT_SYMBOLS] = sizeof(struct kept_symbol), [KEPT_RANGES] = sizeof(struct code_range),
+	[KEPT_ENTRIES] = sizeof(struct call_entry),  [KEPT_SPANS] = sizeof(struct call_span),
+	[KEPT_ROWS] = sizeof(struct call_row),	     [KEPT_STRINGS] = 1,
 };
 
-/* Advances by `n` items. False: that is beyond any file. */
-static bool pass(size_t *at, uint64_t n, size_t item_size)
+/* Finds where each array begins, and at last the end of all. False: that is beyond any file. */
+static bool lay_out(const struct kept_head *head, size_t ret[KEPT_PARTS_MAX + 1])
 {
-	size_t size;
+	ret[0] = sizeof(*head);
+	for (size_t i = 0; i < KEPT_PARTS_MAX; i++) {
+		size_t size;
 
-	return !__builtin_mul_overflow(n, item_size, &size) &&
-	       !__builtin_add_overflow(*at, size, at);
-}
-
-static bool lay_out(const struct kept_head *head, struct kept_layout *ret)
-{
-	size_t at = sizeof(*head);
-
-	ret->symbols = at;
-	if (!pass(&at, head->n_symbols, sizeof(struct kept_symbol)))
-		return false;
-	ret->ranges = at;
-	if (!pass(&at, head->n_ranges, sizeof(struct code_range)))
-		return false;
-	ret->entries = at;
-	if (!pass(&at, head->n_entries, sizeof(struct call_entry)))
-		return false;
-	ret->spans = at;
-	if (!pass(&at, head->n_spans, sizeof(struct call_span)))
-		return false;
-	ret->rows = at;
-	if (!pass(&at, head->n_rows, sizeof(struct call_row)))
-		return false;
-	ret->strings = at;
-	if (!pass(&at, head->strings_size, 1))
-		return false;
-	ret->size = at;
+		if (__builtin_mul_overflow(head->n[i], item_sizes[i], &size) ||
+		    __builtin_add_overflow(ret[i], size, &ret[i + 1]))
+			return false;
+	}
 	return true;
 }
 
@@ -97,25 +88,26 @@ static bool view(struct kept_symbols *kept)
 {
 	const char *bytes = kept->file.bytes;
 	const struct kept_head *head = kept->file.bytes;
-	struct kept_layout layout;
+	size_t at[KEPT_PARTS_MAX + 1];
 
-	if (kept->file.size < sizeof(*head) || !lay_out(head, &layout) ||
-	    layout.size != kept->file.size || !head->strings_size || bytes[layout.size - 1])
+	if (kept->file.size < sizeof(*head) || !lay_out(head, at) ||
+	    at[KEPT_PARTS_MAX] != kept->file.size || !head->n[KEPT_STRINGS] ||
+	    bytes[kept->file.size - 1])
 		return false;
 	kept->head = head;
-	kept->symbols = (const void *)(bytes + layout.symbols);
-	kept->ranges = (const void *)(bytes + layout.ranges);
+	kept->symbols = (const void *)(bytes + at[KEPT_SYMBOLS]);
+	kept->ranges = (const void *)(bytes + at[KEPT_RANGES]);
 	kept->has_debug = head->has_debug;
 	kept->calls = (struct call_table){
 		.base = head->base,
-		.spans = (const void *)(bytes + layout.spans),
-		.rows = (const void *)(bytes + layout.rows),
-		.entries = (const void *)(bytes + layout.entries),
-		.strings = bytes + layout.strings,
-		.n_spans = head->n_spans,
-		.n_rows = head->n_rows,
-		.n_entries = head->n_entries,
-		.strings_size = head->strings_size,
+		.entries = (const void *)(bytes + at[KEPT_ENTRIES]),
+		.spans = (const void *)(bytes + at[KEPT_SPANS]),
+		.rows = (const void *)(bytes + at[KEPT_ROWS]),
+		.strings = bytes + at[KEPT_STRINGS],
+		.n_entries = head->n[KEPT_ENTRIES],
+		.n_spans = head->n[KEPT_SPANS],
+		.n_rows = head->n[KEPT_ROWS],
+		.strings_size = head->n[KEPT_STRINGS],
 	};
 	return true;
 }
@@ -140,13 +132,13 @@ int kept_symbols_copy_table(const struct kept_symbols *kept, struct symbol_table
 {
 	*ret = (struct symbol_table){
 		.debug.fd = -1,
-		.list = calloc(kept->head->n_symbols + 1, sizeof(*ret->list)),
+		.list = calloc(kept->head->n[KEPT_SYMBOLS] + 1, sizeof(*ret->list)),
 		.is_stripped = kept->head->is_stripped,
 		.has_locals = kept->head->has_locals,
 	};
 	if (!ret->list)
 		return -ENOMEM;
-	for (size_t i = 0; i < kept->head->n_symbols; i++) {
+	for (size_t i = 0; i < kept->head->n[KEPT_SYMBOLS]; i++) {
 		const struct kept_symbol *symbol = &kept->symbols[i];
 
 		ret->list[ret->n++] = (struct symbol){
@@ -165,13 +157,13 @@ int kept_symbols_copy_table(const struct kept_symbols *kept, struct symbol_table
 
 int kept_symbols_copy_ranges(const struct kept_symbols *kept, struct code_ranges *ret)
 {
-	size_t size = kept->head->n_ranges * sizeof(*ret->list);
+	size_t size = kept->head->n[KEPT_RANGES] * sizeof(*ret->list);
 
 	ret->list = malloc(size + 1);
 	if (!ret->list)
 		return -ENOMEM;
 	memcpy(ret->list, kept->ranges, size);
-	ret->n = kept->head->n_ranges;
+	ret->n = kept->head->n[KEPT_RANGES];
 	return 0;
 }
 
@@ -188,65 +180,61 @@ static struct kept_symbol keep_symbol(const struct symbol *symbol, struct string
 	};
 }
 
-static void put(char *bytes, size_t at, const void *list, size_t size)
+/* All arrays one behind the other, in memory that the caller frees. NULL: there is none. */
+static char *join(const struct kept_head *head, const void *const parts[KEPT_PARTS_MAX],
+		  const size_t at[KEPT_PARTS_MAX + 1])
 {
-	if (size)
-		memcpy(bytes + at, list, size);
-}
-
-/* All parts one behind the other, in memory that the caller frees. NULL: there is none. */
-static char *join(const struct kept_head *head, const struct kept_layout *layout,
-		  const struct kept_symbol *symbols, const struct code_range *ranges,
-		  const struct call_table *calls)
-{
-	char *bytes = malloc(layout->size);
+	char *bytes = malloc(at[KEPT_PARTS_MAX]);
 
 	if (!bytes)
 		return NULL;
-	put(bytes, 0, head, sizeof(*head));
-	put(bytes, layout->symbols, symbols, layout->ranges - layout->symbols);
-	put(bytes, layout->ranges, ranges, layout->entries - layout->ranges);
-	put(bytes, layout->entries, calls->entries, layout->spans - layout->entries);
-	put(bytes, layout->spans, calls->spans, layout->rows - layout->spans);
-	put(bytes, layout->rows, calls->rows, layout->strings - layout->rows);
-	put(bytes, layout->strings, calls->strings, head->strings_size);
+	memcpy(bytes, head, sizeof(*head));
+	for (size_t i = 0; i < KEPT_PARTS_MAX; i++)
+		if (at[i + 1] > at[i])
+			memcpy(bytes + at[i], parts[i], at[i + 1] - at[i]);
 	return bytes;
+}
+
+/* Converts symbols; the caller frees them. 0 or -errno. */
+static int keep_table(const struct symbol_table *table, struct string_pool *strings,
+		      struct kept_symbol **ret)
+{
+	*ret = calloc(table->n + 1, sizeof(**ret));
+	for (size_t i = 0; i < table->n && *ret; i++)
+		(*ret)[i] = keep_symbol(&table->list[i], strings);
+	return *ret ? strings->error : -ENOMEM;
 }
 
 int kept_symbols_save(int directory, const struct kept_symbols_key *key,
 		      const struct kept_parts *parts)
 {
 	_cleanup_(made_call_table_deinit) struct made_call_table calls = { 0 };
-	struct string_pool *strings = &parts->calls->strings;
-	_cleanup_free_ struct kept_symbol *symbols = calloc(parts->table->n + 1, sizeof(*symbols));
+	_cleanup_free_ struct kept_symbol *symbols = NULL;
 	_cleanup_free_ char *bytes = NULL;
-	struct kept_layout layout;
+	size_t at[KEPT_PARTS_MAX + 1];
 	struct kept_head head;
-	int r = symbols ? 0 : -ENOMEM;
+	int r = keep_table(parts->table, &parts->calls->strings, &symbols);
 
-	for (size_t i = 0; i < parts->table->n && r == 0; i++) {
-		symbols[i] = keep_symbol(&parts->table->list[i], strings);
-		r = strings->error;
-	}
 	if (r == 0)
 		r = call_builder_make(parts->calls, &calls);
 	if (r < 0)
 		return r;
 	head = (struct kept_head){
-		.n_symbols = parts->table->n,
-		.n_ranges = parts->ranges->n,
-		.n_entries = calls.table.n_entries,
-		.n_spans = calls.table.n_spans,
-		.n_rows = calls.table.n_rows,
-		.strings_size = calls.table.strings_size,
+		.n = { parts->table->n, parts->ranges->n, calls.table.n_entries,
+		       calls.table.n_spans, calls.table.n_rows, calls.table.strings_size },
 		.base = calls.table.base,
 		.has_debug = parts->has_debug,
 		.is_stripped = parts->table->is_stripped,
 		.has_locals = parts->table->has_locals,
 	};
-	if (!lay_out(&head, &layout))
+	if (!lay_out(&head, at))
 		return -EFBIG;
-	bytes = join(&head, &layout, symbols, parts->ranges->list, &calls.table);
-	return bytes ? kept_file_save(directory, &kind, key, sizeof(*key), bytes, layout.size)
+	bytes = join(&head,
+		     (const void *const[KEPT_PARTS_MAX]){ symbols, parts->ranges->list,
+							  calls.table.entries, calls.table.spans,
+							  calls.table.rows, calls.table.strings },
+		     at);
+	return bytes ? kept_file_save(directory, &kind, key, sizeof(*key), bytes,
+				      at[KEPT_PARTS_MAX])
 		     : -ENOMEM;
 }
