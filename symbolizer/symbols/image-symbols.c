@@ -133,6 +133,7 @@ int image_symbols_new(const struct elf_image *elf, const char *path, const struc
 		      const struct image_symbols_options *options, struct image_symbols **ret)
 {
 	_cleanup_(cleanup_symbols) struct image_symbols *symbols = calloc(1, sizeof(*symbols));
+	uint64_t n_refused = dirs->trust ? dirs->trust->n_refused : 0;
 	int r = -ENOENT;
 
 	if (!symbols)
@@ -147,8 +148,11 @@ int image_symbols_new(const struct elf_image *elf, const char *path, const struc
 		r = take_kept(symbols);
 	else
 		symbols->is_kept = true;
-	if (r == -ENOENT)
+	if (r == -ENOENT) {
+		if (dirs->trust) /* the same files are looked for again */
+			dirs->trust->n_refused = n_refused;
 		r = symbol_table_init(&symbols->table, elf->elf, path, dirs);
+	}
 	if (r < 0)
 		return r;
 	symbols->tables_size = elf_tables_size(elf->elf) + debug_file_size(&symbols->table.debug);

@@ -36,6 +36,16 @@ static char home[] = "/tmp/stackpipe-test-XXXXXX";
 static struct debug_dirs dirs = { { "/nowhere" }, 1 };
 static int kept = -1;
 
+/* As snprintf(3), of what has room. */
+static void print(char *to, size_t size, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	assert_in_range(vsnprintf(to, size, format, arguments), 0, size - 1);
+	va_end(arguments);
+}
+
 static void run(const char *command)
 {
 	assert_int_equal(system(command), 0);
@@ -46,7 +56,7 @@ static const char *below(const char *name)
 {
 	static char path[PATH_SIZE];
 
-	snprintf(path, sizeof(path), "%s/%s", home, name);
+	print(path, sizeof(path), "%s/%s", home, name);
 	return path;
 }
 
@@ -65,7 +75,7 @@ static int tear_down(void **state)
 	char command[PATH_SIZE];
 
 	close(kept);
-	snprintf(command, sizeof(command), "rm -rf '%s'", home);
+	print(command, sizeof(command), "rm -rf '%s'", home);
 	return system(command);
 }
 
@@ -81,10 +91,10 @@ static void skip_without_device(void)
 /* Copies a file into the test's directory, by a name. */
 static void put(const char *directory, const char *file, const char *name)
 {
-	char command[3 * PATH_SIZE];
+	char command[PATH_SIZE];
 
-	snprintf(command, sizeof(command), "mkdir -p $(dirname '%s') && cp '%s/%s' '%s'",
-		 below(name), directory, file, below(name));
+	print(command, sizeof(command), "mkdir -p $(dirname '%s') && cp '%s/%s' '%s'", below(name),
+	      directory, file, below(name));
 	run(command);
 }
 
@@ -98,7 +108,7 @@ struct opened {
 static void open_image(struct opened *opened, const char *name,
 		       const struct image_symbols_options *options)
 {
-	snprintf(opened->path, sizeof(opened->path), "%s", below(name));
+	print(opened->path, sizeof(opened->path), "%s", below(name));
 	assert_int_equal(elf_image_open_descriptor(open(opened->path, O_RDONLY | O_CLOEXEC), 0,
 						   &opened->elf),
 			 ELF_IMAGE_OK);
@@ -207,7 +217,7 @@ static void check_file(const char *directory, const char *name)
 {
 	char path[PATH_SIZE];
 
-	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	print(path, sizeof(path), "%s/%s", directory, name);
 	if (access(path, R_OK) < 0) /* not all compilers are here */
 		return;
 	put(directory, name, name);
@@ -233,11 +243,11 @@ static void test_all_is_as_in_the_file(void **state)
 
 static void test_a_library_is_as_in_the_file(void **state)
 {
-	char command[2 * PATH_SIZE];
+	char command[PATH_SIZE];
 
 	skip_without_device();
-	snprintf(command, sizeof(command), "cp $(ldd /bin/sh | grep -o '/.*libc.so[^ ]*') '%s'",
-		 below("libc"));
+	print(command, sizeof(command), "cp $(ldd /bin/sh | grep -o '/.*libc.so[^ ]*') '%s'",
+	      below("libc"));
 	run(command);
 	keep("libc");
 	assert_true(is_kept("libc"));
@@ -253,7 +263,7 @@ static void test_shared_and_split_information_is_not_kept(void **state)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		char path[PATH_SIZE];
 
-		snprintf(path, sizeof(path), "%s/%s", inlines, names[i]);
+		print(path, sizeof(path), "%s/%s", inlines, names[i]);
 		if (access(path, R_OK) < 0)
 			continue;
 		put(inlines, names[i], names[i]);
@@ -303,7 +313,7 @@ static void test_a_debug_file_that_came_later_is_used(void **state)
 	keep("stripped");
 	name_debug_file("stripped", path);
 	put(debug_files, "full.debug", path);
-	snprintf(debug, sizeof(debug), "%s", below("debug"));
+	print(debug, sizeof(debug), "%s", below("debug"));
 	dirs.list[0] = debug;
 	assert_false(is_kept("stripped"));
 	keep("stripped");
@@ -319,15 +329,54 @@ static void test_a_debug_file_that_came_later_is_used(void **state)
 	dirs.list[0] = "/nowhere";
 }
 
+/* How many debug files are refused while an image is opened and looked at. */
+static uint64_t count_refused(const struct image_symbols_options *options)
+{
+	static struct place_symbols found;
+	struct file_trust trust = { 0 };
+	struct opened opened;
+
+	dirs.trust = &trust;
+	open_image(&opened, "stripped", options);
+	assert_int_equal(image_symbols_find(opened.symbols, opened.elf.entry, &found), 0);
+	while (image_symbols_keep(opened.symbols))
+		;
+	close_image(&opened);
+	dirs.trust = NULL;
+	free(trust.first_refused);
+	return trust.n_refused;
+}
+
+static void test_untrusted_files_count_as_without(void **state)
+{
+	const struct image_symbols_options options = with_kept();
+	char path[PATH_SIZE], debug[PATH_SIZE];
+	uint64_t expected;
+
+	skip_without_device();
+	put(debug_files, "stripped", "stripped");
+	name_debug_file("stripped", path);
+	put(debug_files, "full.debug", path);
+	assert_int_equal(chmod(below(path), 0666), 0);
+	print(debug, sizeof(debug), "%s", below("debug"));
+	dirs.list[0] = debug;
+	expected = count_refused(&live);
+	assert_true(expected > 0);
+	assert_int_equal(count_refused(&options), expected);
+	assert_true(is_kept("stripped"));
+	assert_int_equal(count_refused(&options), expected);
+	dirs.list[0] = "/nowhere";
+}
+
 static void test_a_changed_file_is_read_again(void **state)
 {
-	char command[3 * PATH_SIZE];
+	char command[PATH_SIZE];
 
 	skip_without_device();
 	put(debug_files, "full", "image");
 	keep("image");
 	assert_true(is_kept("image"));
-	snprintf(command, sizeof(command), "cat '%s/other' >'%s'", debug_files, below("image"));
+	print(command, sizeof(command), "cat '%s/other' >'%s'", debug_files, below("image"));
 	run(command);
 	assert_false(is_kept("image"));
 	compare("image", 1);
@@ -416,6 +465,7 @@ int main(int argc, char **argv)
 		TEST(test_shared_and_split_information_is_not_kept),
 		TEST(test_functions_alone_are_kept_apart),
 		TEST(test_a_debug_file_that_came_later_is_used),
+		TEST(test_untrusted_files_count_as_without),
 		TEST(test_a_changed_file_is_read_again),
 		TEST(test_damaged_files_are_ignored),
 		TEST(test_files_of_others_are_ignored),
