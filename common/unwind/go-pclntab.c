@@ -160,7 +160,7 @@ struct go_walk go_walk_begin(const struct go_pclntab *table, const struct go_fun
 bool go_walk_next(struct go_walk *walk)
 {
 	uint64_t by_value = dwarf_take_uleb(&walk->cursor);
-	uint64_t by_pc = dwarf_take_uleb(&walk->cursor);
+	uint64_t by_pc = dwarf_take_uleb(&walk->cursor), size;
 
 	if (walk->cursor.is_bad || walk->pc >= walk->limit || (!by_value && !walk->is_first) ||
 	    by_value > UINT32_MAX || !by_pc || by_pc > UINT32_MAX)
@@ -169,9 +169,8 @@ bool go_walk_next(struct go_walk *walk)
 	walk->start = walk->pc;
 	/* The lowest bit is the sign: a negative number is stored as its complement. */
 	walk->value += by_value & 1 ? -(int64_t)(by_value >> 1) - 1 : (int64_t)(by_value >> 1);
-	walk->pc += by_pc * walk->quantum;
-	if (walk->pc > walk->limit)
-		walk->pc = walk->limit;
+	size = by_pc * walk->quantum;
+	walk->pc = size < walk->limit - walk->pc ? walk->pc + size : walk->limit;
 	return walk->value >= -1 && walk->value <= INT32_MAX;
 }
 
