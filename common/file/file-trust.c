@@ -60,7 +60,10 @@ bool file_trust_accepts(struct file_trust *trust, const char *path, const struct
 {
 	if (file_is_trusted(status, asker) || (trust && is_vouched_for(trust, path)))
 		return true;
-	if (trust && !trust->n_refused++)
+	if (!trust)
+		return false;
+	trust->n_refused++;
+	if (!trust->first_refused)
 		trust->first_refused = strdup(path);
 	return false;
 }
