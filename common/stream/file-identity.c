@@ -4,6 +4,7 @@
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 
+#include "common/base/clock.h"
 #include "common/stream/file-identity.h"
 
 /*
@@ -38,5 +39,18 @@ bool file_device_lasts(int fd, const struct stat *status, uint64_t *ret)
 		return major(status->st_dev);
 	_Static_assert(sizeof(system.f_fsid) == sizeof(*ret), "the whole id");
 	memcpy(ret, &system.f_fsid, sizeof(*ret));
+	return true;
+}
+
+bool file_key_of(int fd, struct file_key *ret)
+{
+	struct stat status;
+
+	if (fstat(fd, &status) < 0 || !file_device_lasts(fd, &status, &ret->device))
+		return false;
+	ret->inode = status.st_ino;
+	ret->size = status.st_size;
+	ret->modified_ns = clock_nanoseconds(status.st_mtim);
+	ret->changed_ns = clock_nanoseconds(status.st_ctim);
 	return true;
 }

@@ -21,3 +21,12 @@ bool file_identity_is(int fd, const struct stat *status, uint32_t device_major,
  * inodes and times of his choice. btrfs, which users cannot mount, has an fsid instead.
  */
 bool file_device_lasts(int fd, const struct stat *status, uint64_t *ret);
+
+/* What tells a file and its content apart, for caches; only root can change the content and keep
+ * it. */
+struct file_key {
+	uint64_t device, inode, size, modified_ns, changed_ns;
+};
+
+/* False: it cannot be known, or its device does not last. */
+bool file_key_of(int fd, struct file_key *ret);

@@ -28,7 +28,7 @@ void same_files_deinit(struct same_files *files)
 static struct same_file *add(struct same_files *files, const struct table_cache_key *key)
 {
 	if (GROWING_LIST_MAKE_ROOM(files->list, files->n) < 0 ||
-	    pair_map_add(&files->by_inode, key->device, key->inode, files->n) < 0)
+	    pair_map_add(&files->by_inode, key->file.device, key->file.inode, files->n) < 0)
 		return NULL;
 	return &files->list[files->n++];
 }
@@ -42,7 +42,7 @@ static struct same_file *find(struct same_files *files, const struct elf_image *
 
 	if (!table_cache_key(file, ret_key))
 		return NULL;
-	known = pair_map_find(&files->by_inode, ret_key->device, ret_key->inode);
+	known = pair_map_find(&files->by_inode, ret_key->file.device, ret_key->file.inode);
 	if (known)
 		return &files->list[*known];
 	same = add(files, ret_key);

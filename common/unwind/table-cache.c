@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/base/clock.h"
-#include "common/stream/file-identity.h"
 #include "common/unwind/table-cache.h"
 
 /* The number changes with the layout or the meaning of tables or rules. */
@@ -26,19 +23,11 @@ void table_cache_close(struct table_cache *cache)
 bool table_cache_key(const struct elf_image *file, struct table_cache_key *ret)
 {
 	struct wire_image_id id;
-	struct stat status;
-	uint64_t device;
 
-	if (file->fd < 0 || fstat(file->fd, &status) < 0 ||
-	    !file_device_lasts(file->fd, &status, &device))
+	memset(ret, 0, sizeof(*ret));
+	if (file->fd < 0 || !file_key_of(file->fd, &ret->file))
 		return false;
 	elf_image_id(file, 0, &id);
-	memset(ret, 0, sizeof(*ret));
-	ret->device = device;
-	ret->inode = status.st_ino;
-	ret->size = status.st_size;
-	ret->modified_ns = clock_nanoseconds(status.st_mtim);
-	ret->changed_ns = clock_nanoseconds(status.st_ctim);
 	ret->machine = file->machine;
 	ret->build_id_size = id.build_id.size;
 	if (id.build_id.size)

@@ -13,6 +13,7 @@
 
 #include "common/elf/elf-image.h"
 #include "common/file/kept-file.h"
+#include "common/stream/file-identity.h"
 #include "common/unwind/unwind-table.h"
 
 enum { TABLE_CACHE_LEAST = 64 * 1024 /* bytes; smaller tables are made as fast as read */ };
@@ -23,7 +24,7 @@ struct table_cache {
 
 /* Identifies the file that a table was made from. */
 struct table_cache_key {
-	uint64_t device, inode, size, modified_ns, changed_ns;
+	struct file_key file;
 	uint32_t machine, build_id_size;
 	uint8_t build_id[WIRE_BUILD_ID_MAX];
 };

@@ -32,9 +32,8 @@ enum {
 static char home[64];
 static struct table_cache cache;
 static struct unwind_table table;
-static const struct table_cache_key key = {
-	.device = 1, .inode = 2, .size = 3, .build_id_size = 4
-};
+static const struct table_cache_key key = { .file = { .device = 1, .inode = 2, .size = 3 },
+					    .build_id_size = 4 };
 
 /* Rows alternate between rules; `offset` makes tables differ. */
 static struct unwind_table make_table(size_t n_rows, int32_t offset)
@@ -215,7 +214,7 @@ static void test_any_other_key_finds_nothing(void **state)
 /* Simulates two keys with the same file name: the key in the file decides. */
 static void test_a_file_of_another_key_is_ignored(void **state)
 {
-	struct table_cache_key other = { .inode = 99 };
+	struct table_cache_key other = { .file.inode = 99 };
 	char name[64];
 
 	assert_int_equal(save(), 0);
@@ -644,7 +643,7 @@ static void test_another_time_or_size_makes_another_key(void **state)
 
 	assert_int_equal(futimens(fd, times), 0);
 	after = key_of(fd);
-	assert_int_not_equal(after.modified_ns, before.modified_ns);
+	assert_int_not_equal(after.file.modified_ns, before.file.modified_ns);
 	/* With the mtime restored only ctime differs, once its clock has ticked. */
 	before = after;
 	assert_int_equal(fstat(fd, &status), 0);
@@ -656,7 +655,7 @@ static void test_another_time_or_size_makes_another_key(void **state)
 	assert_other_key(&before, fd);
 	before = key_of(fd);
 	assert_int_equal(pwrite(fd, "x", 1, lseek(fd, 0, SEEK_END)), 1);
-	assert_int_equal(key_of(fd).size, before.size + 1);
+	assert_int_equal(key_of(fd).file.size, before.file.size + 1);
 }
 
 static void test_a_copy_is_another_image(void **state)
@@ -666,7 +665,7 @@ static void test_a_copy_is_another_image(void **state)
 	_cleanup_fd_ int fd = make_image(below("image")), other = make_image(below("copy"));
 	struct table_cache_key before = key_of(fd);
 
-	assert_int_not_equal(key_of(other).inode, before.inode);
+	assert_int_not_equal(key_of(other).file.inode, before.file.inode);
 }
 
 /* Any user can mount a tmpfs, and its device number is reused after it is unmounted. */

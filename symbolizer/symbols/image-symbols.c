@@ -84,6 +84,13 @@ struct image_symbols *image_symbols_free(struct image_symbols *symbols)
 	return NULL;
 }
 
+/* The key of a debug file; all 0 if there is none, or it is in memory. False: it has no key. */
+static bool find_key(const struct debug_file *file, struct file_key *ret)
+{
+	*ret = (struct file_key){ 0 };
+	return file->fd < 0 || file_key_of(file->fd, ret);
+}
+
 /* Finds separate debug files, as those are found that are read. False: nothing may be kept. */
 static bool find_sources(struct image_symbols *symbols)
 {
@@ -101,8 +108,7 @@ static bool find_sources(struct image_symbols *symbols)
 		found = &of_dwarf;
 	}
 	return !of_symbols.is_late && !of_dwarf.is_late &&
-	       kept_source_of(of_symbols.fd, &symbols->key.symbols) &&
-	       kept_source_of(found->fd, &symbols->key.dwarf);
+	       find_key(&of_symbols, &symbols->key.symbols) && find_key(found, &symbols->key.dwarf);
 }
 
 static bool make_key(struct image_symbols *symbols)
@@ -356,11 +362,10 @@ static bool is_of_key(const struct image_symbols *symbols)
 	const struct debug_file *of_symbols = &symbols->table.debug;
 	const struct debug_file *of_dwarf = symbols->separate.elf ? &symbols->separate : of_symbols;
 	struct table_cache_key image;
-	struct kept_source source, dwarf;
+	struct file_key source, dwarf;
 
 	return elf_image_is_unchanged(symbols->elf) && table_cache_key(symbols->elf, &image) &&
-	       kept_source_of(of_symbols->memory ? -1 : of_symbols->fd, &source) &&
-	       kept_source_of(of_dwarf->memory ? -1 : of_dwarf->fd, &dwarf) &&
+	       find_key(of_symbols, &source) && find_key(of_dwarf, &dwarf) &&
 	       !memcmp(&image, &symbols->key.image, sizeof(image)) &&
 	       !memcmp(&source, &symbols->key.symbols, sizeof(source)) &&
 	       !memcmp(&dwarf, &symbols->key.dwarf, sizeof(dwarf));

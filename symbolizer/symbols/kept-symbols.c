@@ -2,11 +2,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "common/base/cleanup.h"
-#include "common/base/clock.h"
-#include "common/stream/file-identity.h"
 #include "symbolizer/symbols/kept-symbols.h"
 
 /* The number changes with the layout, or with what is found in an image. */
@@ -41,22 +38,6 @@ struct kept_symbol {
 	uint32_t name;
 	uint16_t n_folded, flags;
 };
-
-bool kept_source_of(int fd, struct kept_source *ret)
-{
-	struct stat status;
-
-	*ret = (struct kept_source){ 0 };
-	if (fd < 0)
-		return true;
-	if (fstat(fd, &status) < 0 || !file_device_lasts(fd, &status, &ret->device))
-		return false;
-	ret->inode = status.st_ino;
-	ret->size = status.st_size;
-	ret->modified_ns = clock_nanoseconds(status.st_mtim);
-	ret->changed_ns = clock_nanoseconds(status.st_ctim);
-	return true;
-}
 
 int kept_symbols_open(void)
 {

@@ -11,19 +11,11 @@
 #include "symbolizer/symbols/code-ranges.h"
 #include "symbolizer/symbols/symbol-table.h"
 
-/* A separate debug file; all 0: none. */
-struct kept_source {
-	uint64_t device, inode, size, modified_ns, changed_ns;
-};
-
 struct kept_symbols_key {
 	struct table_cache_key image;
-	struct kept_source symbols, dwarf;
-	uint64_t depth; /* of what is looked for */
+	struct file_key symbols, dwarf; /* of separate debug files; all 0: none */
+	uint64_t depth;			/* of what is looked for */
 };
-
-/* False: nothing may be kept of a file. */
-bool kept_source_of(int fd, struct kept_source *ret);
 
 struct kept_symbols {
 	struct kept_file file;
