@@ -10,10 +10,11 @@
 
 enum {
 	KEPT_MAGIC_SIZE = 24,
-	KEPT_FILES_MAX = 1024, /* of a kind; beyond that the least recently used are removed, */
+	KEPT_FILES_MAX = 1024, /* of a kind */
 };
 
-#define KEPT_SIZE_MAX (1ULL << 29) /* and beyond so many bytes */
+#define KEPT_SIZE_MAX                                                                              \
+	(1ULL << 29) /* bytes of a kind; beyond, the least recently used are removed */
 
 /* `magic` changes with the layout or the meaning of what is kept. */
 struct kept_kind {

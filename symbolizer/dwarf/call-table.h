@@ -23,7 +23,6 @@ struct call_entry {
 	uint32_t name;
 	uint32_t parent; /* that it was inlined into, of a smaller number; INTERVAL_NONE: none */
 	uint32_t file, line, column;
-	uint32_t reserved;
 };
 
 /* From an address on the source has this line; all 0: it is not known. */
