@@ -10,53 +10,11 @@
 
 #include <elfutils/libdw.h>
 
-#include "common/base/binary-search.h"
 #include "common/base/cleanup.h"
 #include "common/elf/elf-section.h"
-#include "symbolizer/dwarf/call-table.h"
-#include "symbolizer/dwarf/debug-alt.h"
-#include "symbolizer/dwarf/debug-flattening.h"
-#include "symbolizer/dwarf/debug-info.h"
 #include "symbolizer/dwarf/debug-sections.h"
 #include "symbolizer/dwarf/debug-split.h"
-#include "symbolizer/dwarf/inline-table.h"
-#include "symbolizer/dwarf/line-table.h"
-#include "symbolizer/dwarf/scope-names.h"
-#include "symbolizer/dwarf/unit-index.h"
-
-enum unit_state {
-	UNIT_NEW = 0,
-	UNIT_READY,
-	UNIT_REFUSED,
-};
-
-/* A unit; all but `state` is unset until its first lookup. */
-struct unit {
-	enum unit_state state;
-	bool has_files;	     /* of its lines, with readable names */
-	Dwarf_Die die;	     /* names its line table */
-	Dwarf_Die described; /* has its functions; in another file for split DWARF */
-	struct inline_table table;
-	struct line_table lines;
-};
-
-struct debug_info {
-	Dwarf *dwarf;
-	struct debug_dirs dirs;
-	struct debug_alt alt;
-	struct interval_map code;
-	struct unit_index index;
-	struct unit *units; /* parallel to index.units */
-	struct scope_names scopes;
-	const Elf_Data *lines;
-	uint64_t sections_size; /* DWARF of this file and of shared ones */
-	uint64_t tables_size;	/* tables of its units */
-	uint64_t programs_size; /* line programs that were run */
-	bool has_package;	/* `sections_size` includes the .dwp */
-	Dwarf *believed;	/* the last verified file of split DWARF */
-	int fd;			/* -1: in memory */
-	struct debug_info_refused refused;
-};
+#include "symbolizer/dwarf/debug-units.h"
 
 static const struct unit_limits unit_limits = {
 	.n_units = DEBUG_INFO_UNITS_MAX,
@@ -137,7 +95,7 @@ int debug_info_new(Elf *elf, int fd, const char *path, const struct debug_dirs *
 	return DEBUG_INFO_OK;
 }
 
-static bool has_room(const struct debug_info *info, uint64_t size)
+bool debug_info_has_room(const struct debug_info *info, uint64_t size)
 {
 	return info->tables_size <= DEBUG_INFO_TABLES_MAX &&
 	       size <= DEBUG_INFO_TABLES_MAX - info->tables_size;
@@ -165,7 +123,7 @@ static int read_lines(struct debug_info *info, struct unit *unit)
 	info->programs_size += size;
 	r = line_table_init(&unit->lines, (const char *)info->lines->d_buf + offset,
 			    info->lines->d_size - offset, &info->code);
-	if (r == 0 && !has_room(info, line_table_size(&unit->lines))) {
+	if (r == 0 && !debug_info_has_room(info, line_table_size(&unit->lines))) {
 		line_table_deinit(&unit->lines);
 		r = -EFBIG;
 	}
@@ -205,8 +163,7 @@ static bool find_split(struct debug_info *info, struct unit *unit, Dwarf_CU *cu)
 	return !unit->described.addr || is_believed(info, &split, unit->described.cu);
 }
 
-/* Makes the table of a unit at its first lookup. 0 or -ENOMEM. */
-static int make_table(struct debug_info *info, struct unit *unit, Dwarf_CU *cu)
+int debug_unit_make_tables(struct debug_info *info, struct unit *unit, Dwarf_CU *cu)
 {
 	uint8_t type;
 	int r;
@@ -231,7 +188,7 @@ static int make_table(struct debug_info *info, struct unit *unit, Dwarf_CU *cu)
 		return r;
 	info->refused.functions += unit->table.n_cut;
 	info->refused.dies += unit->table.n_refused;
-	if (!has_room(info, inline_table_size(&unit->table))) {
+	if (!debug_info_has_room(info, inline_table_size(&unit->table))) {
 		info->refused.units++;
 		inline_table_deinit(&unit->table);
 		return 0;
@@ -249,7 +206,7 @@ static const char *name_by(Dwarf_Die *die, unsigned int attribute_name)
 	return dwarf_formstring(dwarf_attr_integrate(die, attribute_name, &attribute));
 }
 
-static const char *function_name(struct debug_info *info, struct unit *unit, Dwarf_Die *die)
+const char *debug_unit_function_name(struct debug_info *info, struct unit *unit, Dwarf_Die *die)
 {
 	const char *name = name_by(die, DW_AT_linkage_name);
 	size_t size;
@@ -259,7 +216,7 @@ static const char *function_name(struct debug_info *info, struct unit *unit, Dwa
 	if (name)
 		return name;
 	name = name_by(die, DW_AT_name);
-	if (!name || !has_room(info, 0))
+	if (!name || !debug_info_has_room(info, 0))
 		return name;
 	size = scope_names_size(&info->scopes);
 	name = scope_names_find(&info->scopes, &unit->described, die, name);
@@ -286,8 +243,7 @@ static const char *file_name(const struct unit *unit, Dwarf_Die *die, size_t num
 	return dwarf_filesrc(files, number, NULL, NULL);
 }
 
-/* Sets the source line of an address, from the line table. */
-static void put_line(struct unit *unit, uint64_t address, struct inline_call *call)
+void debug_unit_put_line(struct unit *unit, uint64_t address, struct inline_call *call)
 {
 	const struct line_row *row = line_table_find(&unit->lines, address);
 
@@ -298,8 +254,7 @@ static void put_line(struct unit *unit, uint64_t address, struct inline_call *ca
 	call->column = row->column;
 }
 
-/* Sets where an inlined call was made. */
-static void put_call_place(struct unit *unit, Dwarf_Die *die, struct inline_call *call)
+void debug_unit_put_call_place(struct unit *unit, Dwarf_Die *die, struct inline_call *call)
 {
 	if (dwarf_hasattr(die, DW_AT_call_file))
 		call->file = file_name(unit, &unit->described, number_of(die, DW_AT_call_file));
@@ -318,7 +273,7 @@ static int put_function(struct debug_info *info, struct unit *unit,
 		entry = outer;
 	if (!dwarf_offdie(dwarf_cu_getdwarf(unit->described.cu), entry->die, &die))
 		return 0;
-	list[0] = (struct inline_call){ .name = function_name(info, unit, &die) };
+	list[0] = (struct inline_call){ .name = debug_unit_function_name(info, unit, &die) };
 	return 1;
 }
 
@@ -328,17 +283,17 @@ static int put_calls(struct debug_info *info, struct unit *unit, const struct in
 	Dwarf *dwarf = dwarf_cu_getdwarf(unit->described.cu);
 
 	list[0] = (struct inline_call){ 0 };
-	put_line(unit, address, &list[0]);
+	debug_unit_put_line(unit, address, &list[0]);
 	for (size_t i = 0; i < n; i++, entry = inline_table_outer(&unit->table, entry)) {
 		Dwarf_Die die;
 
 		if (!dwarf_offdie(dwarf, entry->die, &die))
 			return 0;
-		list[i].name = function_name(info, unit, &die);
+		list[i].name = debug_unit_function_name(info, unit, &die);
 		if (i + 1 == n)
 			break;
 		list[i + 1] = (struct inline_call){ 0 };
-		put_call_place(unit, &die, &list[i + 1]);
+		debug_unit_put_call_place(unit, &die, &list[i + 1]);
 	}
 	return n;
 }
@@ -349,7 +304,7 @@ static int put_line_alone(struct unit *unit, uint64_t address, struct inline_cal
 	if (unit->table.n_refused)
 		return 0;
 	list[0] = (struct inline_call){ 0 };
-	put_line(unit, address, &list[0]);
+	debug_unit_put_line(unit, address, &list[0]);
 	return list[0].file ? 1 : 0;
 }
 
@@ -361,7 +316,7 @@ static int find_unit(struct debug_info *info, uint64_t address, struct unit **re
 	int r = 0;
 
 	if (unit && unit->state == UNIT_NEW)
-		r = make_table(info, unit, info->index.units[number]);
+		r = debug_unit_make_tables(info, unit, info->index.units[number]);
 	*ret = r == 0 && unit && unit->state == UNIT_READY ? unit : NULL;
 	return r;
 }
@@ -408,186 +363,6 @@ int debug_info_find(struct debug_info *info, uint64_t address, struct inline_cal
 	info->refused.calls += n > n_max;
 	return n > n_max || entry->is_cut ? put_function(info, unit, entry, list)
 					  : put_calls(info, unit, entry, address, list, n);
-}
-
-/* Indices of the index's places by their units. */
-struct unit_place {
-	uint32_t unit, place;
-};
-
-static int compare_units(const void *a, const void *b)
-{
-	const struct unit_place *left = a, *right = b;
-
-	if (left->unit != right->unit)
-		return left->unit < right->unit ? -1 : 1;
-	return left->place < right->place ? -1 : left->place > right->place;
-}
-
-/* Whether all of a file's DWARF is in that file. */
-static bool is_alone(const struct debug_info *info)
-{
-	return !info->alt.file.elf && !dwarf_getalt(info->dwarf);
-}
-
-int debug_flattening_init(struct debug_flattening *flattening, struct debug_info *info)
-{
-	const struct interval_map *map = &info->index.map;
-
-	*flattening = (struct debug_flattening){ .info = info };
-	if (!is_alone(info) || map->n > UINT32_MAX)
-		return DEBUG_FLATTENING_E_PARTLY;
-	flattening->places = calloc(map->n + 1, sizeof(*flattening->places));
-	if (!flattening->places)
-		return -ENOMEM;
-	for (size_t i = 0; i < map->n; i++)
-		flattening->places[i] = (struct unit_place){ map->numbers[i], i };
-	qsort(flattening->places, map->n, sizeof(*flattening->places), compare_units);
-	return DEBUG_FLATTENING_MORE;
-}
-
-void debug_flattening_deinit(struct debug_flattening *flattening)
-{
-	free(flattening->places);
-	*flattening = (struct debug_flattening){ 0 };
-}
-
-/* Adds the functions and inlined calls of a unit. 0 or -errno. */
-static int flatten_entries(struct debug_info *info, struct unit *unit, struct call_builder *builder)
-{
-	size_t n_before = builder->n_entries;
-	int r = 0;
-
-	for (size_t i = 0; i < unit->table.n_entries && r == 0; i++) {
-		const struct inline_entry *entry = &unit->table.entries[i];
-		struct inline_call place = { 0 };
-		struct call_entry flat = { .parent = INTERVAL_NONE };
-		Dwarf_Die die;
-
-		if (entry->is_cut ||
-		    !dwarf_offdie(dwarf_cu_getdwarf(unit->described.cu), entry->die, &die))
-			return -EBADMSG;
-		flat.name = string_pool_add(&builder->strings, function_name(info, unit, &die));
-		if (entry->parent != INTERVAL_NONE) {
-			put_call_place(unit, &die, &place);
-			flat.parent = n_before + entry->parent;
-			flat.file = string_pool_add(&builder->strings, place.file);
-			flat.line = place.line;
-			flat.column = place.column;
-		}
-		r = call_builder_add_entry(builder, &flat);
-	}
-	return r < 0 ? r : builder->strings.error;
-}
-
-/* Adds the calls from an address on; `number` counts the unit's entries. */
-static int flatten_span(struct call_builder *builder, size_t n_before, uint64_t address,
-			uint32_t number)
-{
-	const struct built_place place = {
-		.address = address,
-		.number = number == INTERVAL_NONE ? number : n_before + number,
-	};
-
-	return call_builder_add_span(builder, &place);
-}
-
-/* Adds the line of an address. */
-static int flatten_row(struct unit *unit, struct call_builder *builder, uint64_t address)
-{
-	struct inline_call line = { 0 };
-	struct built_place place = { .address = address };
-
-	put_line(unit, address, &line);
-	place.row.file = string_pool_add(&builder->strings, line.file);
-	place.row.line = line.line;
-	place.row.column = line.column;
-	return call_builder_add_row(builder, &place);
-}
-
-/* Adds what is known of a unit's addresses from one on, up to another one. 0 or -errno. */
-static int flatten_range(struct unit *unit, struct call_builder *builder, size_t n_before,
-			 uint64_t from, uint64_t to)
-{
-	const struct interval_map *map = &unit->table.map;
-	const struct built_place end = { .address = to, .is_end = true, .number = INTERVAL_NONE },
-				 end_of_line = { .address = to, .is_end = true };
-	const struct line_table *lines = &unit->lines;
-	size_t next = BINARY_SEARCH(i, 0, map->n, map->starts[i] <= from),
-	       row = BINARY_SEARCH(i, 0, lines->n, lines->base + lines->rows[i].offset <= from);
-	int r = flatten_span(builder, n_before, from, interval_map_find(map, from));
-
-	for (; next < map->n && map->starts[next] < to && r == 0; next++)
-		r = flatten_span(builder, n_before, map->starts[next], map->numbers[next]);
-	if (r == 0)
-		r = flatten_row(unit, builder, from);
-	for (; row < lines->n && lines->base + lines->rows[row].offset < to && r == 0; row++)
-		r = flatten_row(unit, builder, lines->base + lines->rows[row].offset);
-	if (r == 0)
-		r = call_builder_add_span(builder, &end);
-	return r < 0 ? r : call_builder_add_row(builder, &end_of_line);
-}
-
-/* Frees a unit's tables, as if it had not been looked up. */
-static void forget_unit(struct debug_info *info, struct unit *unit)
-{
-	info->tables_size -= inline_table_size(&unit->table) + line_table_size(&unit->lines);
-	inline_table_deinit(&unit->table);
-	line_table_deinit(&unit->lines);
-	*unit = (struct unit){ .state = UNIT_NEW };
-}
-
-/* Adds all of the next unit, which is ready, and passes its places. 0 or -errno. */
-static int flatten_unit(struct debug_flattening *flattening, struct unit *unit,
-			struct call_builder *builder)
-{
-	struct debug_info *info = flattening->info;
-	const struct interval_map *map = &info->index.map;
-	uint32_t number = flattening->places[flattening->next].unit;
-	size_t n_before = builder->n_entries;
-	int r = flatten_entries(info, unit, builder);
-
-	for (; flattening->next < map->n && flattening->places[flattening->next].unit == number;
-	     flattening->next++) {
-		uint32_t place = flattening->places[flattening->next].place;
-
-		if (r == 0)
-			r = flatten_range(unit, builder, n_before, map->starts[place],
-					  place + 1 < map->n ? map->starts[place + 1] : UINT64_MAX);
-	}
-	return r;
-}
-
-int debug_flattening_step(struct debug_flattening *flattening, struct call_builder *builder)
-{
-	struct debug_info *info = flattening->info;
-	struct debug_info_refused refused = info->refused;
-	uint64_t programs_size = info->programs_size;
-	uint32_t number = flattening->next < info->index.map.n
-				  ? flattening->places[flattening->next].unit
-				  : INTERVAL_NONE; /* they come last */
-	struct unit *unit;
-	bool was_new;
-	int r = 0;
-
-	if (number == INTERVAL_NONE)
-		return DEBUG_FLATTENING_DONE;
-	unit = &info->units[number];
-	was_new = unit->state == UNIT_NEW;
-	if (was_new)
-		r = make_table(info, unit, info->index.units[number]);
-	if (r == 0 && (unit->state != UNIT_READY || unit->die.cu != unit->described.cu))
-		r = DEBUG_FLATTENING_E_PARTLY;
-	if (r == 0)
-		r = flatten_unit(flattening, unit, builder);
-	if (memcmp(&refused, &info->refused, sizeof(refused)) || !has_room(info, 0))
-		r = DEBUG_FLATTENING_E_PARTLY;
-	if (was_new) {
-		forget_unit(info, unit);
-		info->programs_size = programs_size;
-		info->refused = refused;
-	}
-	return r == 0 ? DEBUG_FLATTENING_MORE : r;
 }
 
 uint64_t debug_info_size(const struct debug_info *info)
