@@ -55,7 +55,7 @@ int file_names_begin(struct file_names *names, struct stage *stage, struct image
 
 	names->stage = stage;
 	names->n_inlined = counters_get(&stage->counters, "places", "inlined-calls");
-	names->n_from_disk = counters_get(&stage->run_counters, "images", "from-disk");
+	names->n_from_disk = counters_get(&stage->run_counters, "symbols", "from-disk");
 	names->files.weight_max = FILE_NAMES_SIZE_MAX;
 	names->files.before_close = forget_symbols;
 	names->files.arg = names;

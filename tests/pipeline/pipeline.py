@@ -208,6 +208,13 @@ def children_of(process):
     return [Path(f"/proc/{pid}/comm").read_text().strip() for pid in pids]
 
 
+def unrepeated(pairs):
+    """An object of JSON. Most readers keep only the last of two members of one name."""
+    names = [name for name, _ in pairs]
+    assert len(set(names)) == len(names), names
+    return dict(pairs)
+
+
 class PipelineTest(unittest.TestCase):
     """A test with a directory for its files."""
 
@@ -230,7 +237,7 @@ class PipelineTest(unittest.TestCase):
         return self.stage("perf-source", "-q", *arguments)
 
     def stats(self, name):
-        return json.loads((self.directory / f"{name}.json").read_text())
+        return json.loads((self.directory / f"{name}.json").read_text(), object_pairs_hook=unrepeated)
 
     def start(self, *commands, **options):
         pipeline = Pipeline(*commands, **options)

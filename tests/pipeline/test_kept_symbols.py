@@ -35,7 +35,7 @@ class KeptSymbols(pipeline.RecordingTest):
         return self.run_on(self.stream, self.stage("symbolizer", "-q", *options))
 
     def count_from_disk(self):
-        return self.stats("symbolizer")["images"]["from-disk"]
+        return self.stats("symbolizer")["symbols"]["from-disk"]
 
     def test_the_next_run_is_the_same_without_reading_files(self):
         self.record_until_kept()
