@@ -102,6 +102,15 @@ static void print_values(FILE *out, const struct wire_values *values)
 	fputc(']', out);
 }
 
+static void print_words(FILE *out, const struct wire_words *words)
+{
+	fputc('[', out);
+	for (size_t i = 0; i < words->n; i++)
+		fprintf(out, "%s0x%" PRIx64 ":0x%" PRIx64, i ? " " : "", words->data[i].address,
+			words->data[i].value);
+	fputc(']', out);
+}
+
 static void print_blob(FILE *out, const struct wire_blob *blob)
 {
 	fprintf(out, "%zu:%08lx", blob->size, crc32(crc32(0, NULL, 0), blob->data, blob->size));
@@ -147,6 +156,9 @@ static void print_field(FILE *out, const struct wire_field *field, const void *a
 		break;
 	case WIRE_ARRAY(values):
 		print_values(out, at);
+		break;
+	case WIRE_ARRAY(words):
+		print_words(out, at);
 		break;
 	}
 }

@@ -104,6 +104,7 @@ static void test_arrays(void **state)
 	const struct wire_total totals[] = { { WIRE_RECORD_hello, 1 },
 					     { 200, 2 },
 					     { UINT64_MAX, 3 } };
+	const struct wire_stack_word words[] = { { 0x7ffe0008, 1 }, { 0x7ffe0000, UINT64_MAX } };
 	struct wire_sample sample = { .registers = { addresses, 2 }, .stack = { "", 0 } };
 	struct wire_stack stack = { .end = WIRE_stack_end_TRUNCATED, .frames = { frames, 3 } };
 	struct wire_end end = { .totals = { totals, 3 } };
@@ -113,7 +114,16 @@ static void test_arrays(void **state)
 	      "registers=[0x1 0xffffffffffffffff] kernel=[] stack=0:00000000 event=0 "
 	      "flags=- waker=0 waker_tid=0 stack_image=0 stack_offset=0 stack_size=0 "
 	      "stack_parts=0 stack_cut=0 thread_context=0:00000000 context_state=0 "
-	      "walk=0:00000000 walk_end=0\n");
+	      "walk=0:00000000 walk_end=0 words=[]\n");
+	sample.words = (struct wire_words){ words, 2 };
+	sample.flags = WIRE_sample_flags_KERNEL_WALK;
+	check(WIRE_RECORD_sample, &sample,
+	      "sample time=0 process=0 tid=0 cpu=0 weight=0 address=0x0 abi=0 "
+	      "registers=[0x1 0xffffffffffffffff] kernel=[] stack=0:00000000 event=0 "
+	      "flags=kernel-walk waker=0 waker_tid=0 stack_image=0 stack_offset=0 stack_size=0 "
+	      "stack_parts=0 stack_cut=0 thread_context=0:00000000 context_state=0 "
+	      "walk=0:00000000 walk_end=0 "
+	      "words=[0x7ffe0008:0x1 0x7ffe0000:0xffffffffffffffff]\n");
 	check(WIRE_RECORD_stack, &stack,
 	      "stack time=0 process=0 tid=0 cpu=0 weight=0 end=stack-truncated "
 	      "frames=[0x1000@7:exact 0xffffffff81000000@1:kernel+exact 0x2000@0] event=0 "

@@ -42,6 +42,7 @@ static void fill_view(const struct wire_type *type, union wire_view *view, size_
 		case WIRE_ARRAY(frames):
 		case WIRE_ARRAY(totals):
 		case WIRE_ARRAY(values):
+		case WIRE_ARRAY(words):
 			*(struct wire_frames *)at = (struct wire_frames){ frames, n };
 			break;
 		default:

@@ -26,7 +26,7 @@
 
 #define WIRE_MAGIC 0x7069706b63617473ULL
 #define WIRE_VERSION_MAJOR 1
-#define WIRE_VERSION_MINOR 13
+#define WIRE_VERSION_MINOR 14
 
 enum {
 	WIRE_RECORD_MAX = 256 * 1024,	/* bytes of a record, header included */
@@ -40,6 +40,7 @@ enum {
 	WIRE_THREAD_CONTEXT_MAX = 1024, /* OTEP 4947 advises 640 at most */
 	WIRE_PROCESS_CONTEXT_MAX = 65536,
 	WIRE_WALK_MAX = 65536,
+	WIRE_STACK_WORDS_MAX = 4096, /* of a sample */
 	WIRE_MEMORY_MAX = 8192,
 	WIRE_TRACE_ID_SIZE = 16,
 	WIRE_SPAN_ID_SIZE = 8,
