@@ -86,17 +86,34 @@ struct table_walk {
 	bool is_exact; /* the pc is of an instruction that ran, not a return address */
 	const struct mapping *mapping;	  /* holds the pc */
 	const struct stored_table *entry; /* of the mapping's image */
+	size_t n_words;			  /* that were passed, of unwinding->words */
 	enum wire_stack_end end;	  /* 0: not ended */
 	enum engine_table_outcome outcome;
 };
 
-static bool read_word(const struct table_walk *walk, uint64_t address, uint64_t *ret)
+/* The kernel's walk has read the same words in the same order, and may have read more. */
+static bool find_word(struct table_walk *walk, uint64_t address, uint64_t *ret)
 {
+	const struct wire_words *words = &walk->unwinding->words;
+
+	for (size_t i = walk->n_words; i < words->n; i++)
+		if (words->data[i].address == address) {
+			*ret = words->data[i].value;
+			walk->n_words = i + 1;
+			return true;
+		}
+	return false;
+}
+
+static bool read_word(struct table_walk *walk, uint64_t address, uint64_t *ret)
+{
+	if (walk->unwinding->words.n)
+		return find_word(walk, address, ret);
 	return stack_read_word(&walk->unwinding->sample->stack, walk->stack_start, address, ret);
 }
 
 /* Only the sampled frame and interrupted frames have all registers. */
-static bool find_register(const struct table_walk *walk, int64_t number, uint64_t *ret)
+static bool find_register(struct table_walk *walk, int64_t number, uint64_t *ret)
 {
 	const struct arch *arch = walk->unwinding->arch;
 
@@ -110,6 +127,17 @@ static bool find_register(const struct table_walk *walk, int64_t number, uint64_
 	       read_word(walk, walk->interrupted_at + arch->interrupted_at[number], ret);
 }
 
+/* Without the stack nothing but a table helps, so one that is being compiled is waited for. */
+static const struct stored_table *find_table(const struct table_walk *walk, uint64_t image)
+{
+	struct engine_table *engine = walk->engine;
+	const struct stored_table *entry = rule_cache_table(&engine->cache, image);
+
+	return entry && entry->state == TABLE_PENDING && walk->unwinding->words.n
+		       ? table_store_await(engine->tables, image)
+		       : entry;
+}
+
 /* Finds the mapping of the current code address, and its image's table. */
 static void find_mapping(struct table_walk *walk, uint64_t code)
 {
@@ -119,7 +147,7 @@ static void find_mapping(struct table_walk *walk, uint64_t code)
 		return;
 	mapping = mapping_table_find(process_mappings(walk->unwinding->process), code);
 	if (mapping && (!walk->mapping || mapping->image != walk->mapping->image))
-		walk->entry = rule_cache_table(&walk->engine->cache, mapping->image);
+		walk->entry = find_table(walk, mapping->image);
 	walk->mapping = mapping;
 }
 
@@ -129,7 +157,10 @@ static bool end(struct table_walk *walk, enum wire_stack_end reason)
 	return false;
 }
 
-/* Where elfutils would contradict this engine, or not come so far, it is not asked. */
+/*
+ * Where elfutils would contradict this engine, or not come so far, it is not asked; nor where only
+ * the words are known that this engine should have read.
+ */
 static bool give_up(struct table_walk *walk, enum engine_table_outcome outcome)
 {
 	const struct unwinding *unwinding = walk->unwinding;
@@ -137,6 +168,8 @@ static bool give_up(struct table_walk *walk, enum engine_table_outcome outcome)
 	if (unwinding->contradicts_cfi || unwinding->arch != arch_host() ||
 	    (unwinding->n_made && outcome != ENGINE_TABLE_E_PENDING))
 		return end(walk, WIRE_stack_end_BAD_UNWIND_INFO);
+	if (unwinding->words.n)
+		return end(walk, WIRE_stack_end_TRUNCATED);
 	walk->outcome = outcome;
 	return false;
 }

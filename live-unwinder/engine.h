@@ -31,6 +31,7 @@ struct unwinding {
 	uint64_t *stack_pointers;  /* of each of these frames; NULL: nobody wants them */
 	size_t n_frames, n_frames_max;
 	enum wire_stack_end end;
+	struct wire_words words; /* all that is known of the stack, instead of it; or none */
 	uint32_t stack_asked; /* bytes that the kernel was to copy; 0: not a copy by the kernel */
 	struct made_calls calls;	    /* of its code without frame pointers */
 	const struct v8_builtins *builtins; /* that an engine has met; NULL: it knows none */

@@ -5,7 +5,7 @@
 
 static const struct engine *const list[] = { &engine_of_tables, &engine_of_elfutils };
 
-enum { N_ENGINES = sizeof(list) / sizeof(list[0]), REFERENCE = N_ENGINES - 1 };
+enum { N_ENGINES = sizeof(list) / sizeof(list[0]), REFERENCE = N_ENGINES - 1, BY_WORDS = 0 };
 
 _Static_assert((int)N_ENGINES <= (int)ENGINES_MAX, "room for the states of all engines");
 
@@ -77,6 +77,12 @@ bool engines_unwind(struct engines *engines, struct unwinding *unwinding)
 	++*engines->n_answered[i];
 	cut_by_others(engines, i, unwinding);
 	return i != REFERENCE;
+}
+
+void engines_unwind_by_words(struct engines *engines, struct unwinding *unwinding)
+{
+	list[BY_WORDS]->unwind(engines->states[BY_WORDS], unwinding);
+	cut_by_others(engines, BY_WORDS, unwinding);
 }
 
 void engines_unwind_by_reference(struct engines *engines, struct unwinding *unwinding)

@@ -66,6 +66,9 @@ void engines_deinit(struct engines *engines);
 /* The answer of the first engine that has one; true: it was not the reference. */
 bool engines_unwind(struct engines *engines, struct unwinding *unwinding);
 
+/* The answer of the engine of tables, which alone unwinds by unwinding->words. */
+void engines_unwind_by_words(struct engines *engines, struct unwinding *unwinding);
+
 /* The answer of the reference. */
 void engines_unwind_by_reference(struct engines *engines, struct unwinding *unwinding);
 

@@ -266,6 +266,30 @@ static void check_sample(struct scene *scene, const struct wire_sample *sample, 
 	fuzz_check(unwinding_is_same(&again, &unwinding));
 }
 
+/* Without the stack there is always an answer, whatever the words of it are. */
+static void check_words(struct scene *scene, const struct wire_sample *sample, size_t n_frames_max)
+{
+	_cleanup_free_ struct wire_frame *frames = calloc(n_frames_max, sizeof(*frames));
+	const struct wire_sample without_stack = {
+		.abi = sample->abi,
+		.registers = sample->registers,
+	};
+	struct unwinding unwinding = {
+		.arch = arch_host(),
+		.sample = &without_stack,
+		.process = &scene->process,
+		.words = { sample->stack.data,
+			   sample->stack.size / sizeof(struct wire_stack_word) },
+		.frames = frames,
+		.n_frames_max = n_frames_max,
+	};
+
+	if (!unwinding.words.n)
+		return;
+	fuzz_check(engine_table_unwind(scene->engine, &unwinding) == ENGINE_TABLE_OK);
+	check_answer(&unwinding);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	struct fuzz_input input = { bytes, size };
@@ -289,5 +313,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	if (header.mode & MODE_TABLE)
 		add_table(&scene, take_pointer(rest), rest_size);
 	check_sample(&scene, &sample, header.n_frames_max + 1);
+	check_words(&scene, &sample, header.n_frames_max + 1);
 	return 0;
 }

@@ -65,8 +65,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		self->verify.dump_path = arg;
 		return 0;
 	case ARGP_KEY_END:
-		if (self->verify.dump_path && !self->verify.every)
-			stage_usage_error(state, "--verify-dump requires --verify");
 		if (self->user_rules_path && !engines_first(&self->engines)->uses_tables)
 			stage_usage_error(
 				state, "--unwind-rules requires --engine=auto or --engine=table");
@@ -90,7 +88,9 @@ static const struct argp_option option_table[] = {
 	{ "verify", KEY_VERIFY, "N", 0,
 	  "Unwind every Nth sample with elfutils too, and compare (default: off)", 0 },
 	{ "verify-dump", KEY_VERIFY_DUMP, "FILE", 0,
-	  "Write the first 16 samples that differ to FILE as a stream (default: none)", 0 },
+	  "Write the first 16 samples that differ, by --verify or from what the kernel has walked, to FILE "
+	  "as a stream (default: none)",
+	  0 },
 	{ "max-frames", KEY_MAX_FRAMES, "N", 0,
 	  "Maximum number of user frames per stack (default 512, at most 15488)", 0 },
 	{ 0 },

@@ -342,6 +342,17 @@ const struct stored_table *table_store_get(struct table_store *tables, uint64_t 
 	return entry;
 }
 
+const struct stored_table *table_store_await(struct table_store *tables, uint64_t image)
+{
+	enum table_patience patience = tables->patience;
+	const struct stored_table *entry;
+
+	tables->patience = TABLE_STORE_WAIT;
+	entry = table_store_get(tables, image);
+	tables->patience = patience;
+	return entry;
+}
+
 void table_store_forget(struct table_store *tables, uint64_t image)
 {
 	struct stored_table *entry = find_entry(tables, image);

@@ -91,6 +91,9 @@ void table_store_init(struct table_store *tables, struct elf_cache *files,
 void table_store_deinit(struct table_store *tables);
 
 /* Removes the table of an image that has ended. */
+/* The same, once it is compiled if it is being compiled. */
+const struct stored_table *table_store_await(struct table_store *tables, uint64_t image);
+
 void table_store_forget(struct table_store *tables, uint64_t image);
 
 /*

@@ -300,6 +300,29 @@ static void test_a_stack_truncated_within_a_word(void **state)
 	ASSERT_STACK(TRUNCATED, in(PLAIN), in(PLAIN));
 }
 
+/* Each word counts once, in the order in which the kernel has read them. */
+static void test_words_count_in_their_order(void **state)
+{
+	const struct wire_stack_word words[] = {
+		{ address_of_word(3), 1 },	   { address_of_word(0), in(FP) },
+		{ address_of_word(9), in(PLAIN) }, { address_of_word(8), 0 },
+		{ address_of_word(9), in(PLAIN) }, { address_of_word(10), in(BOTTOM) },
+	};
+	static const size_t n_known[] = { 1, 2, 3, 3, 3, 4 };
+
+	sample_at(in(PLAIN), NULL, 0);
+	set_register(RBP, address_of_word(8));
+	answer.sample = &sample;
+	answer.process = process;
+	for (size_t n = 1; n <= sizeof(words) / sizeof(*words); n++) {
+		answer.words = (struct wire_words){ words, n };
+		assert_int_equal(engine_table_unwind(table, &answer), ENGINE_TABLE_OK);
+		assert_int_equal(answer.n_frames, n_known[n - 1]);
+		assert_int_equal(answer.end, n_known[n - 1] == 4 ? WIRE_stack_end_COMPLETE
+								 : WIRE_stack_end_TRUNCATED);
+	}
+}
+
 static void test_an_empty_stack_ends_truncated(void **state)
 {
 	sample_at(in(PLAIN), NULL, 0);
@@ -504,6 +527,7 @@ int main(void)
 		TEST(test_a_cfa_saved_at_an_unknown_fp_cuts),
 		TEST(test_a_truncated_stack_ends_truncated),
 		TEST(test_a_stack_truncated_within_a_word),
+		TEST(test_words_count_in_their_order),
 		TEST(test_an_empty_stack_ends_truncated),
 		TEST(test_a_missing_stack_page_truncates),
 		TEST(test_a_missing_first_word_truncates),

@@ -94,6 +94,7 @@ enum {
 	OTHER_BASE = 0x20000000, /* in another process */
 	FRAMES = 8,
 	WORDS = 512, /* a page */
+	WORD_PASSES = 3 * FRAMES,
 	NOWHERE = 0x1234,
 };
 
@@ -189,6 +190,33 @@ static inline void sample_at(uint64_t pc, const uint64_t *words, size_t n)
 	sample_at(pc, (const uint64_t[]){ __VA_ARGS__ },                                           \
 		  sizeof((const uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t))
 
+/* The words of the stack, so often that those of each step come behind those of the step before. */
+static inline struct wire_words words_of_stack(void)
+{
+	static struct wire_stack_word words[WORDS * WORD_PASSES];
+	size_t n = sample.stack.size / sizeof(stack[0]);
+
+	for (size_t i = 0; i < n * WORD_PASSES; i++)
+		words[i] = (struct wire_stack_word){ address_of_word(i % n), stack[i % n] };
+	return (struct wire_words){ words, n * WORD_PASSES };
+}
+
+/* By words there is the same answer as by the stack, or a cut where elfutils would be asked. */
+static inline void check_words(const struct unwinding *by_stack, enum engine_table_outcome outcome)
+{
+	struct unwinding by_words = *by_stack;
+
+	by_words.words = words_of_stack();
+	by_words.frames = compare_frames;
+	if (!by_words.words.n)
+		return;
+	assert_int_equal(engine_table_unwind(table, &by_words), ENGINE_TABLE_OK);
+	if (outcome == ENGINE_TABLE_OK && by_stack->end != WIRE_stack_end_STACK_ABSENT)
+		assert_true(unwinding_is_same(&by_words, by_stack));
+	else
+		assert_int_equal(by_words.end, WIRE_stack_end_TRUNCATED);
+}
+
 /* Unwinds twice; the cached result must be the same, and elfutils' result, too. */
 static inline enum engine_table_outcome unwind_in(struct process *where)
 {
@@ -201,9 +229,10 @@ static inline enum engine_table_outcome unwind_in(struct process *where)
 	reference.frames = again.frames = compare_frames;
 	outcome = engine_table_unwind(table, &answer);
 	assert_int_equal(engine_table_unwind(table, &again), outcome);
+	assert_true(outcome != ENGINE_TABLE_OK || unwinding_is_same(&answer, &again));
+	check_words(&answer, outcome);
 	if (outcome != ENGINE_TABLE_OK)
 		return outcome;
-	assert_true(unwinding_is_same(&answer, &again));
 	engine_dwfl_unwind(dwfl, &reference);
 	assert_true(unwinding_is_confirmed(&answer, &reference));
 	return ENGINE_TABLE_OK;

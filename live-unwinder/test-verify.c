@@ -115,6 +115,43 @@ static void compare(void)
 	assert_int_equal(verify_compare(&verify, &world.identity, &answer, &reference), 0);
 }
 
+static uint64_t count(const char *name)
+{
+	return *counters_get(&world.stream.stage.counters, "judge", name);
+}
+
+static void judge(uint64_t compared, uint64_t different, uint64_t copy_cut)
+{
+	assert_int_equal(verify_judge(&verify, &world.identity, &answer, &reference), 0);
+	assert_int_equal(count("compared"), compared);
+	assert_int_equal(count("different"), different);
+	assert_int_equal(count("copy-cut"), copy_cut);
+}
+
+/* The copy's answer counts, unless it only ends too early. */
+static void test_words_are_judged_by_the_copy(void **state)
+{
+	start();
+	judge(1, 0, 0);
+	frames[1].address = 6;
+	judge(2, 1, 0);
+	assert_int_equal(reference.frames[1].address, 5);
+	frames[1].address = 5;
+	reference.n_frames = 1; /* another end */
+	judge(3, 2, 0);
+	assert_int_equal(reference.n_frames, 1);
+	reference.end = WIRE_stack_end_STACK_ABSENT;
+	judge(4, 2, 1);
+	assert_int_equal(reference.n_frames, 2);
+	assert_int_equal(reference.end, WIRE_stack_end_COMPLETE);
+	reference.end = WIRE_stack_end_TRUNCATED;
+	frames[0].address = 6; /* and another frame */
+	judge(5, 3, 1);
+	answer.n_frames = 1; /* the words lead less far */
+	frames[0].address = 0;
+	judge(6, 4, 1);
+}
+
 static void test_every_nth_is_due_from_the_first_on(void **state)
 {
 	verify.every = 3;
@@ -392,6 +429,7 @@ int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
+		TEST(test_words_are_judged_by_the_copy),
 		TEST(test_every_nth_is_due_from_the_first_on),
 		TEST(test_verification_is_off_by_default),
 		TEST(test_the_other_answer_has_room_of_its_own),

@@ -173,13 +173,41 @@ static bool is_being_executed(const struct unwinding *unwinding)
 				   unwinding_register(unwinding, unwinding->arch->pc));
 }
 
+/* The answer by the words that the kernel's walk has kept, of a stack that it has not copied. */
+static void unwind_by_words(struct live_unwinder *self, struct unwinding *unwinding)
+{
+	engines_unwind_by_words(&self->engines, unwinding);
+	if (!self->n_by_words)
+		self->n_by_words = counters_get(self->verify.counters, "engine", "kernel-walk");
+	++*self->n_by_words;
+}
+
+/* Of a stack that it has walked, and copied as well. 0 or -errno of the dump. */
+static int judge(struct live_unwinder *self, struct unwinding *copied)
+{
+	struct unwinding by_words = verify_begin(&self->verify, copied);
+
+	by_words.words = copied->sample->words;
+	engines_unwind_by_words(&self->engines, &by_words);
+	return verify_judge(&self->verify, &self->identity, &by_words, copied);
+}
+
 /* 0 or -errno of the dump. */
 static int ask_engines(struct live_unwinder *self, struct unwinding *unwinding)
 {
 	struct unwinding other;
+	bool is_of_tables;
+	int r = 0;
 
-	if (!engines_unwind(&self->engines, unwinding) || !verify_is_due(&self->verify))
+	if (unwinding->words.n) {
+		unwind_by_words(self, unwinding);
 		return 0;
+	}
+	is_of_tables = engines_unwind(&self->engines, unwinding);
+	if (unwinding->sample->words.n)
+		r = judge(self, unwinding);
+	if (r < 0 || !is_of_tables || !verify_is_due(&self->verify))
+		return r;
 	other = verify_begin(&self->verify, unwinding);
 	engines_unwind_by_reference(&self->engines, &other);
 	return verify_compare(&self->verify, &self->identity, unwinding, &other);
@@ -335,6 +363,8 @@ int unwinder_handle_sample(struct stage *stage, void *data, const void *view)
 	if (sample.stack_image)
 		stack_file_fetch(&self->recording, &sample); /* else it still refers to the file */
 	continue_stack(self, &unwinding, &sample);
+	if (!sample.stack.size)
+		unwinding.words = sample.words;
 	unwinding.calls = scripts_find_calls(&self->scripts, &self->files, &unwinding);
 	r = verify_result(stage, self, unwind_user(self, &unwinding));
 	if (r < 0)
@@ -434,6 +464,17 @@ static void report_untrusted(struct stage *stage, const struct file_trust *trust
 		   trust->n_refused, trust->first_refused ? trust->first_refused : "");
 }
 
+static void report_judge(struct stage *stage, const struct verify *verify)
+{
+	if (verify->n_judged_different)
+		stage_warn(
+			stage,
+			"%" PRIu64
+			" stacks differ from what the kernel walked of them: please report them, with "
+			"the file of --verify-dump",
+			verify->n_judged_different);
+}
+
 int unwinder_finish(struct stage *stage, void *data, enum stage_stream_end end)
 {
 	struct live_unwinder *self = data;
@@ -447,6 +488,7 @@ int unwinder_finish(struct stage *stage, void *data, enum stage_stream_end end)
 	scripts_count(&self->scripts, stage);
 	report_denied(stage, &self->files);
 	report_untrusted(stage, &self->files.client.trust);
+	report_judge(stage, &self->verify);
 	return verify_result(stage, self, verify_finish(&self->verify, stage->end_time));
 }
 

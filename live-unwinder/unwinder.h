@@ -37,6 +37,7 @@ struct live_unwinder {
 	struct wire_frame *frames; /* kernel and user frames */
 	uint64_t *stack_pointers;  /* of user frames */
 	/* Counters of the stage. */
+	uint64_t *n_by_words; /* stacks that the kernel has walked; NULL: none so far */
 	uint64_t *n_ends[WIRE_STACK_ENDS_MAX]; /* by enum wire_stack_end */
 	struct pair_map faults;		       /* (image, end) → counter of such stacks */
 };

@@ -54,7 +54,7 @@ enum wire_stack_end unwinding_end_without_word(const struct unwinding *unwinding
 	bool is_short = sample->stack.size < unwinding->stack_asked;
 
 	/* At the beginning of an absent page not even the first word was captured. */
-	return is_short && (sample->stack.size == 0 || end % PAGE == 0) &&
+	return !unwinding->words.n && is_short && (sample->stack.size == 0 || end % PAGE == 0) &&
 			       address + sizeof(address) - 1 - end < STACK_REACH &&
 			       !has_signal_frame(unwinding)
 		       ? WIRE_stack_end_STACK_ABSENT

@@ -23,19 +23,23 @@ static int open_dump(struct verify *verify, const struct wire_hello *hello)
 	return wire_writer_put(&verify->dump, WIRE_RECORD_hello, &copy);
 }
 
+static void count(struct verify *verify)
+{
+	verify->n_compared = counters_get(verify->counters, "verify", "compared");
+	verify->n_different = counters_get(verify->counters, "verify", "different");
+}
+
 int verify_start(struct verify *verify, struct stage *stage, const struct wire_hello *hello,
 		 size_t n_frames_max)
 {
-	if (!verify->every)
-		return 0;
-	verify->n_compared = counters_get(&stage->counters, "verify", "compared");
-	verify->n_different = counters_get(&stage->counters, "verify", "different");
+	verify->counters = &stage->counters;
 	verify->frames = calloc(n_frames_max + 1, sizeof(*verify->frames));
 	if (!verify->frames)
 		return -ENOMEM;
+	if (verify->every)
+		count(verify);
 	return verify->dump_path ? open_dump(verify, hello) : 0;
 }
-
 static int put_end(struct verify *verify, uint64_t time)
 {
 	struct wire_total totals[WIRE_TYPE_MAX];
@@ -158,4 +162,39 @@ int verify_compare(struct verify *verify, const struct identity *identity,
 		return 0;
 	++*verify->n_different;
 	return dump(verify, identity, reference);
+}
+
+/* Whether the copy of a stack ends on the way on which the words lead farther. */
+static bool leads_farther(const struct unwinding *by_words, const struct unwinding *copied)
+{
+	bool is_cut = copied->end == WIRE_stack_end_TRUNCATED ||
+		      copied->end == WIRE_stack_end_STACK_ABSENT;
+
+	return is_cut && by_words->n_frames >= copied->n_frames &&
+	       !memcmp(by_words->frames, copied->frames,
+		       copied->n_frames * sizeof(*copied->frames));
+}
+
+static void take_frames(struct unwinding *copied, const struct unwinding *by_words)
+{
+	memcpy(copied->frames, by_words->frames, by_words->n_frames * sizeof(*copied->frames));
+	copied->n_frames = by_words->n_frames;
+	copied->end = by_words->end;
+	copied->failed_image = by_words->failed_image;
+}
+
+int verify_judge(struct verify *verify, const struct identity *identity,
+		 const struct unwinding *by_words, struct unwinding *copied)
+{
+	++*counters_get(verify->counters, "judge", "compared");
+	if (unwinding_is_same(by_words, copied))
+		return 0;
+	if (leads_farther(by_words, copied)) {
+		++*counters_get(verify->counters, "judge", "copy-cut");
+		take_frames(copied, by_words);
+		return 0;
+	}
+	++*counters_get(verify->counters, "judge", "different");
+	verify->n_judged_different++;
+	return dump(verify, identity, copied);
 }

@@ -29,7 +29,6 @@ WRONG_COMMAND_LINES = [
     ("live-unwinder", "--verify=often"),
     ("live-unwinder", "--verify=-1"),
     ("live-unwinder", "--verify="),
-    ("live-unwinder", "--verify-dump=no-such-file"),
     ("live-unwinder", "--engine=dwfl", "--unwind-rules=file"),
     ("live-unwinder", "--max-frames=0"),
     ("live-unwinder", "--max-frames=1x"),
