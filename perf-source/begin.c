@@ -192,13 +192,15 @@ static int scan(struct perf_source *self)
 
 /*
  * Events are open and kallsyms is read. The capabilities that are kept serve to read the maps of
- * processes, and to stop a command that now runs as another user.
+ * processes, to stop a command that now runs as another user, and to give the kernel tables.
  */
-static void give_up_capabilities(void)
+static void give_up_capabilities(const struct perf_source *self)
 {
-	static const int kept[] = { CAP_SYS_PTRACE, CAP_PERFMON, CAP_DAC_READ_SEARCH, CAP_KILL };
+	static const int kept[] = { CAP_SYS_PTRACE, CAP_PERFMON, CAP_DAC_READ_SEARCH, CAP_KILL,
+				    CAP_BPF };
+	size_t n = sizeof(kept) / sizeof(*kept);
 
-	capabilities_keep(kept, sizeof(kept) / sizeof(*kept));
+	capabilities_keep(kept, self->kernel_walks.processes ? n : n - 1);
 }
 
 /* On an idle machine, counters are all that is emitted. */
@@ -357,7 +359,10 @@ int perf_source_begin(struct stage *stage, struct perf_source *self)
 		r = put_host(stage, self);
 	if (r < 0)
 		return r;
-	give_up_capabilities();
+	r = programs_begin_walks(self);
+	if (r < 0)
+		return r;
+	give_up_capabilities(self);
 	r = hotplug_init(&self->hotplug, self);
 	if (r == 0)
 		r = start_gauges(stage, self);
@@ -365,6 +370,8 @@ int perf_source_begin(struct stage *stage, struct perf_source *self)
 		r = marks_start(&self->marks, self->realtime_ahead);
 	if (r == 0)
 		r = enable(self);
+	if (r == 0)
+		r = kernel_walks_note_all(&self->kernel_walks);
 	if (r < 0 || !self->options.command)
 		return r;
 	r = command_start(&self->command);

@@ -19,8 +19,10 @@ enum {
 	KEY_NO_CONTEXTS,
 	KEY_INTERPRETERS,
 	KEY_NO_INTERPRETERS,
+	KEY_UNWIND,
+	KEY_JUDGE,
 };
-enum { DEFAULT_RATE = 999, PIDS_MAX = 4096, DEFAULT_COUNTERS_MS = 500 };
+enum { DEFAULT_RATE = 999, PIDS_MAX = 4096, DEFAULT_COUNTERS_MS = 500, DEFAULT_JUDGED = 128 };
 
 static const struct argp_option option_table[] = {
 	{ "all", 'a', NULL, 0,
@@ -48,6 +50,14 @@ static const struct argp_option option_table[] = {
 	{ "interpreters", KEY_INTERPRETERS, NULL, 0,
 	  "Fail if the functions of programs in Python, PHP, Perl, Ruby, Lua, Erlang, JavaScript, Java and .NET cannot be "
 	  "recorded (default: one message, once there is such a program)",
+	  0 },
+	{ "unwind", KEY_UNWIND, "WHERE", 0,
+	  "Where stacks are walked: in the kernel, which copies those that it cannot walk; copy: all are "
+	  "copied; auto: in the kernel where it can run BPF programs (default auto)",
+	  0 },
+	{ "judge", KEY_JUDGE, "N", 0,
+	  "Of N stacks that the kernel walks copy one as well, so that live-unwinder compares both "
+	  "(default 128; 0: none)",
 	  0 },
 	{ "duration", 'd', "SECONDS", 0,
 	  "Stop recording after SECONDS; fractions are allowed (default: no limit)", 0 },
@@ -242,6 +252,20 @@ static error_t check(struct perf_source_options *options, struct argp_state *sta
 	return 0;
 }
 
+static enum unwind_mode parse_unwind_mode(const char *arg, struct argp_state *state)
+{
+	static const char *const names[] = {
+		[UNWIND_MODE_AUTO] = "auto",
+		[UNWIND_MODE_KERNEL] = "kernel",
+		[UNWIND_MODE_COPY] = "copy",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(arg, names[i]))
+			return i;
+	stage_usage_error(state, "--unwind takes kernel, copy or auto, not '%s'", arg);
+}
+
 /* Options that say how often, how much and how long. */
 static error_t parse_amount(int key, const char *arg, struct argp_state *state,
 			    struct perf_source_options *options)
@@ -282,6 +306,14 @@ static error_t parse_amount(int key, const char *arg, struct argp_state *state,
 		return 0;
 	case KEY_NO_INTERPRETERS:
 		options->no_interpreters = true;
+		return 0;
+	case KEY_UNWIND:
+		options->unwind = parse_unwind_mode(arg, state);
+		return 0;
+	case KEY_JUDGE:
+		if (!parse_number(arg, 0, UINT32_MAX, "", &number))
+			stage_usage_error(state, "--judge takes a number of stacks, not '%s'", arg);
+		options->judged_every = number;
 		return 0;
 	case 'd':
 		if (!parse_real(arg, 1e-3, 1e9, "", &number))
@@ -358,6 +390,7 @@ static void init(void *data)
 
 	self->options.rate = DEFAULT_RATE;
 	self->options.stack_limit = STACK_LIMIT_UNSET;
+	self->options.judged_every = DEFAULT_JUDGED;
 	self->command.pid_fd = self->command.start_fd = self->command.failed_fd = -1;
 	self->images.server_fd = self->gauges.thread.stop_fd = -1;
 	self->gauges.oldest = UINT64_MAX;

@@ -24,6 +24,14 @@
 #include "perf-source/perf/gaps.h"
 #include "perf-source/perf/merge.h"
 #include "perf-source/perf/sample-parts.h"
+#include "perf-source/unwind/kernel-walks.h"
+
+/* Where stacks are unwound. */
+enum unwind_mode {
+	UNWIND_MODE_AUTO,   /* in the kernel, if it can run programs */
+	UNWIND_MODE_KERNEL, /* there, or it is an error */
+	UNWIND_MODE_COPY,   /* by live-unwinder: all are copied */
+};
 
 struct perf_source_options {
 	struct sampled_event events[SAMPLED_EVENTS_MAX];
@@ -40,7 +48,9 @@ struct perf_source_options {
 	bool has_scheduler;
 	bool no_contexts;
 	bool no_interpreters;
-	bool needs_interpreters;   /* without what they need it fails */
+	bool needs_interpreters; /* without what they need it fails */
+	enum unwind_mode unwind;
+	uint32_t judged_every; /* of so many stacks that the kernel walks one is copied as well */
 	uint64_t counter_interval; /* nanoseconds; 0: no counters */
 	uint64_t least_wait;	   /* nanoseconds; 0: a threshold that rises with many waits */
 	bool all;
@@ -72,6 +82,8 @@ struct perf_source {
 	struct context_program context_program;
 	const char *why_no_interpreters; /* are read; NULL: they are, unless they are not wanted */
 	struct contexts contexts;
+	const char *why_no_kernel_walks; /* of stacks; NULL: there are, unless not wanted */
+	struct kernel_walks kernel_walks;
 	struct off_cpu off_cpu;
 	struct switch_program switch_program; /* if event_set.setup.has_switch_program */
 	struct scheduler *scheduler;	      /* owned; NULL: without --scheduler */
@@ -97,6 +109,9 @@ int programs_load(struct stage *stage, struct perf_source *self);
 void programs_load_of_waits(struct stage *stage, struct perf_source *self);
 int programs_open_outputs(struct perf_source *self);
 int programs_set_outputs(struct perf_source *self, size_t first);
+
+/* Begins to keep up what the kernel walks stacks by, if it does. 0 or -errno. */
+int programs_begin_walks(struct perf_source *self);
 
 /* That many bytes that count against the share of parts have been read from a CPU's ring. */
 void programs_note_read(struct perf_source *self, enum ring_kind kind, uint32_t cpu, size_t bytes);

@@ -41,6 +41,12 @@ static bool reads_interpreters(const struct perf_source *self)
 	return !self->options.no_interpreters && !self->why_no_interpreters;
 }
 
+/* The same of stacks that the kernel walks. */
+static bool walks_stacks(const struct perf_source *self)
+{
+	return self->options.unwind != UNWIND_MODE_COPY && !self->why_no_kernel_walks;
+}
+
 /*
  * Loads the program of an event, which reads stacks up to a limit (0: perf copies them), and
  * contexts if their program is given. 0 or -errno.
@@ -58,6 +64,8 @@ static int load(struct perf_source *self, struct sampled_event *event, uint64_t 
 		.first = self->n_sample_programs ? self->sample_programs : NULL,
 		.stack_size = stack_limit ? self->options.stack_size : 0,
 		.stack_limit = stack_limit,
+		.walks_stacks = walks_stacks(self),
+		.judged_every = self->options.judged_every,
 	};
 	int r = event->filter ? sample_filter_parse(event->filter, &filter, NULL) : 0;
 
@@ -126,11 +134,19 @@ static bool load_readers(struct stage *stage, struct perf_source *self)
 	uint64_t size = self->options.stack_size, limit = self->options.stack_limit;
 	int r;
 
-	if (!may_read_memory(self))
+	if (!may_read_memory(self)) {
+		self->why_no_kernel_walks = why_not_loaded(MEMORY_IS_NOT_READ);
 		return false;
+	}
+	if (!pid_namespace_is_initial())
+		self->why_no_kernel_walks = why_not_loaded(-EOPNOTSUPP);
 	if (limit < size)
 		limit = size < SAMPLE_PART_MAX ? size : SAMPLE_PART_MAX;
 	r = load_all(self, limit, contexts);
+	if (r < 0 && r != -EPERM && walks_stacks(self)) {
+		self->why_no_kernel_walks = why_not_loaded(r);
+		r = load_all(self, limit, contexts);
+	}
 	if (r < 0 && r != -EPERM && reads_interpreters(self)) {
 		self->why_no_interpreters = why_not_loaded(r);
 		r = load_all(self, limit, contexts);
@@ -143,7 +159,7 @@ static bool load_readers(struct stage *stage, struct perf_source *self)
 	if (r < 0 && r != -EPERM && r != -ENOSYS)
 		stage_warn(stage, "deep stacks are not read: %s", why_not_loaded(r));
 	if (r < 0)
-		self->why_no_interpreters = why_not_loaded(r);
+		self->why_no_interpreters = self->why_no_kernel_walks = why_not_loaded(r);
 	return r == 0;
 }
 
@@ -172,7 +188,21 @@ int programs_load(struct stage *stage, struct perf_source *self)
 			    self->why_no_interpreters);
 		return -ECANCELED;
 	}
+	if (self->options.unwind == UNWIND_MODE_KERNEL && self->why_no_kernel_walks) {
+		stage_error(stage, "stacks cannot be unwound in the kernel: %s",
+			    self->why_no_kernel_walks);
+		return -ECANCELED;
+	}
 	return self->event_set.setup.has_sample_parts ? 0 : load_filters(stage, self);
+}
+
+int programs_begin_walks(struct perf_source *self)
+{
+	if (!self->n_sample_programs || !self->event_set.setup.has_sample_parts ||
+	    !walks_stacks(self))
+		return 0;
+	return kernel_walks_init(&self->kernel_walks, &self->sample_programs[0], &self->processes,
+				 &self->images);
 }
 
 /* Waits that are sampled as threads are switched out have their contexts as other samples do. */

@@ -156,6 +156,8 @@ static int put_sample(struct stage *stage, struct perf_source *self,
 
 	self->missing.n_sampled += event == 0;
 	set_stack(stage, parts, sample);
+	if (!parts || !parts->words)
+		kernel_walks_note_copied(&self->kernel_walks, sample->pid);
 	r = sample_put(stage, &self->processes, sample, record->time, &of);
 	clear_parts(self, record);
 	return r;
@@ -258,6 +260,7 @@ static int take_mapping(struct perf_source *self, const struct perf_record_mmap2
 {
 	int r = processes_mmap(&self->processes, mmap, time);
 
+	kernel_walks_note(&self->kernel_walks, mmap->pid);
 	return r < 0 ? r
 		     : contexts_note_mapping(&self->contexts, mmap->pid,
 					     record_text(&mmap->header, sizeof(*mmap)));
@@ -267,7 +270,23 @@ static int take_fork(struct perf_source *self, const struct perf_record_task *fo
 {
 	int r = processes_fork(&self->processes, fork, time);
 
+	if (fork->pid != fork->parent_pid)
+		kernel_walks_note(&self->kernel_walks, fork->pid);
 	return r < 0 ? r : contexts_note_fork(&self->contexts, fork->parent_pid, fork->pid, time);
+}
+
+static int take_comm(struct perf_source *self, const struct perf_record_comm *comm, uint64_t time)
+{
+	if (comm->header.misc & PERF_RECORD_MISC_COMM_EXEC)
+		kernel_walks_note_exec(&self->kernel_walks, comm->pid);
+	return processes_comm(&self->processes, comm, time);
+}
+
+static int take_exit(struct perf_source *self, const struct perf_record_task *task, uint64_t time)
+{
+	if (task->pid == task->tid)
+		kernel_walks_note(&self->kernel_walks, task->pid);
+	return processes_exit(&self->processes, task, time);
 }
 
 static int take(struct stage *stage, struct perf_source *self, const struct merge_record *record)
@@ -293,11 +312,11 @@ static int take(struct stage *stage, struct perf_source *self, const struct merg
 	case PERF_RECORD_MMAP2:
 		return take_mapping(self, data, record->time);
 	case PERF_RECORD_COMM:
-		return processes_comm(&self->processes, data, record->time);
+		return take_comm(self, data, record->time);
 	case PERF_RECORD_FORK:
 		return take_fork(self, data, record->time);
 	case PERF_RECORD_EXIT:
-		return processes_exit(&self->processes, data, record->time);
+		return take_exit(self, data, record->time);
 	case PERF_RECORD_KSYMBOL:
 		return kernel_symbol_put(stage, data, record->time);
 	case PERF_RECORD_LOST:
@@ -447,13 +466,16 @@ static int record(struct stage *stage, struct perf_source *self, struct ring_pol
 	while (r == 0 && goes_on && !stage_should_stop()) {
 		r = drain(stage, self, look(self));
 		polled->is_busy =
-			self->contexts.search.wanted && contexts_are_coming(&self->contexts);
+			(self->contexts.search.wanted && contexts_are_coming(&self->contexts)) ||
+			kernel_walks_are_coming(&self->kernel_walks);
 		if (r == 0)
 			r = images_take_states(&self->images);
 		if (r == 0 && self->contexts.search.wanted)
 			r = contexts_attend(&self->contexts, self->merge.last_time);
 		if (r == 0)
 			r = check_images(self);
+		if (r == 0)
+			r = kernel_walks_attend(&self->kernel_walks);
 		if (r == 0)
 			r = hotplug_follow(self, stage);
 		if (r == 0)
@@ -557,6 +579,8 @@ int perf_source_close(struct stage *stage, void *data)
 void perf_source_deinit(void *data)
 {
 	struct perf_source *self = data;
+
+	kernel_walks_deinit(&self->kernel_walks);
 
 	command_reap(&self->command); /* if it was never started */
 	gauges_deinit(&self->gauges);

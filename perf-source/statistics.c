@@ -40,11 +40,29 @@ static void count_lost(struct stage *stage, struct perf_source *self)
 		event_set_lost(events, RING_WAITS) - count_lost_walks(stage, events);
 }
 
+/* Why stacks were copied that the kernel was to walk. */
+static void count_walks(struct stage *stage, const struct perf_source *self)
+{
+	static const char *const names[UNWIND_LEFT_N] = {
+		[UNWIND_LEFT_PROCESS] = "left-new-process", [UNWIND_LEFT_MAPPING] = "left-no-file",
+		[UNWIND_LEFT_TABLE] = "left-no-table",	    [UNWIND_LEFT_RULE] = "left-no-rule",
+		[UNWIND_LEFT_WORD] = "left-absent",	    [UNWIND_LEFT_LIMIT] = "left-limit",
+		[UNWIND_LEFT_SCRIPT] = "left-interpreter",
+	};
+
+	kernel_walks_count(&self->kernel_walks, stage);
+	for (size_t i = 0; i < self->n_sample_programs; i++)
+		for (enum unwind_left why = 0; why < UNWIND_LEFT_N; why++)
+			add_some(stage, "kernel-walks", names[why],
+				 unwind_program_count_left(&self->sample_programs[i], why));
+}
+
 void perf_source_count(struct stage *stage, struct perf_source *self)
 {
 	const struct processes *processes = &self->processes;
 
 	count_lost(stage, self);
+	count_walks(stage, self);
 	for (size_t i = 0; i < self->n_sample_programs; i++)
 		add(stage, "samples", "not-wanted",
 		    sample_program_count_skipped(&self->sample_programs[i]));

@@ -28,6 +28,7 @@ enum {
 	KEY_MARKS,
 	KEY_FILTER,
 	KEY_STACK_LIMIT,
+	KEY_UNWIND,
 	KEY_NO_CONTEXTS,
 	KEY_INTERPRETERS,
 	KEY_NO_INTERPRETERS,
@@ -59,6 +60,7 @@ static const struct {
 	{ 'e', SOURCE, "-e" },
 	{ KEY_FILTER, SOURCE, "--filter" },
 	{ KEY_STACK_LIMIT, SOURCE, "--stack-limit" },
+	{ KEY_UNWIND, SOURCE, "--unwind" },
 	{ 'd', SOURCE, "-d" },
 	{ 'm', SOURCE, "-m" },
 	{ 'f', SINK, "-f" },
@@ -157,6 +159,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_NO_INTERPRETERS:
 		add(recording, SOURCE, "--no-interpreters");
 		return 0;
+	case KEY_ENGINE:
+		if (!strcmp(arg, "dwfl")) /* elfutils needs the whole stack */
+			add(recording, SOURCE, "--unwind=copy");
+		return pass_on(recording, key, arg);
 	case KEY_SANDBOX:
 		stage_sandbox_mode(arg, state); /* checked here: one error, not one per stage */
 		pass_on_sandbox(recording, arg);
@@ -210,6 +216,9 @@ static const struct argp_option options[] = {
 	  1 },
 	{ "stack-limit", KEY_STACK_LIMIT, "BYTES", 0,
 	  "Read deeper stacks up to BYTES (default 8M, or with -s no more than that; 0: never)",
+	  1 },
+	{ "unwind", KEY_UNWIND, "WHERE", 0,
+	  "Where stacks are walked: kernel, copy or auto (in the kernel where it can; default)",
 	  1 },
 	{ "no-contexts", KEY_NO_CONTEXTS, NULL, 0,
 	  "Do not record the trace contexts that programs publish", 1 },

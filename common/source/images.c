@@ -142,26 +142,29 @@ static size_t vdso_size(const Elf64_Ehdr *header)
 	return size;
 }
 
+struct wire_blob images_vdso(void)
+{
+	const Elf64_Ehdr *header = (const void *)getauxval(AT_SYSINFO_EHDR);
+
+	return (struct wire_blob){ header, header ? vdso_size(header) : 0 };
+}
+
 /*
  * The kernel maps one vDSO into all 64-bit processes, so ours is theirs. (That of 32-bit tasks
  * differs; their samples are not unwound.)
  */
 static int add_vdso(struct images *images)
 {
-	const Elf64_Ehdr *header = (const void *)getauxval(AT_SYSINFO_EHDR);
 	struct image_source vdso = { .path = "[vdso]" };
-	struct wire_image_data data = { .image = IMAGE_VDSO };
+	struct wire_image_data data = { IMAGE_VDSO, images_vdso() };
 	int r;
 
 	if (images->vdso_is_known)
 		return 0;
 	images->vdso_is_known = true;
 	r = put_image(images, IMAGE_VDSO, WIRE_image_kind_VDSO, &vdso, 6);
-	if (r < 0 || !header || images->is_elsewhere)
+	if (r < 0 || !data.data.size || images->is_elsewhere)
 		return r;
-	data.data = (struct wire_blob){ header, vdso_size(header) };
-	if (!data.data.size)
-		return 0;
 	return stage_put(images->stage, WIRE_RECORD_image_data, &data);
 }
 

@@ -99,6 +99,9 @@ int images_add_recording(struct images *images, const char *path, const struct s
 /* Emits the image of a language's scripts, once. 0 or -errno of the output. */
 int images_add_scripts(struct images *images, enum script_language language);
 
+/* This machine's vDSO, which is IMAGE_VDSO unless the processes run on another; empty: none. */
+struct wire_blob images_vdso(void);
+
 /* Whether an image is memory without a file. */
 bool images_is_memory(const struct images *images, uint64_t image);
 

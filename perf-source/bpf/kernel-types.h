@@ -49,7 +49,7 @@ struct task_struct {
 struct pt_regs___kernel {
 	uint64_t di, si, dx, r8; /* x86-64: arguments of a system call */
 	long orig_ax;		 /* x86-64: not negative in a system call */
-	uint64_t bp, ip, sp, r13, cx;
+	uint64_t bp, ip, sp, ax, bx, cx, r9, r10, r11, r12, r13, r14, r15;
 };
 
 #pragma clang attribute pop

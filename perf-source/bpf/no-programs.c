@@ -6,6 +6,7 @@
 #include "perf-source/bpf/follow-program.h"
 #include "perf-source/bpf/sample-program.h"
 #include "perf-source/bpf/switch-program.h"
+#include "perf-source/bpf/unwind-program.h"
 
 int context_program_init(struct context_program *program, uint32_t walks_max)
 {
@@ -159,4 +160,38 @@ void switch_program_count(const struct switch_program *program, uint64_t *ret_re
 			  uint64_t *ret_contradictions)
 {
 	*ret_refused = *ret_contradictions = 0;
+}
+
+int unwind_program_open(struct unwind_program *unwind, const struct sample_program *program)
+{
+	return -ENOSYS;
+}
+
+void unwind_program_close(struct unwind_program *unwind)
+{
+}
+
+int unwind_program_set(const struct unwind_program *unwind, uint32_t pid,
+		       const struct unwind_process *process)
+{
+	return -ENOSYS;
+}
+
+void unwind_program_remove(const struct unwind_program *unwind, uint32_t pid)
+{
+}
+
+int unwind_program_add_table(const struct unwind_program *unwind, uint32_t image, const void *bytes,
+			     size_t size)
+{
+	return -ENOSYS;
+}
+
+void unwind_program_remove_table(const struct unwind_program *unwind, uint32_t image)
+{
+}
+
+uint64_t unwind_program_count_left(const struct sample_program *program, enum unwind_left why)
+{
+	return 0;
 }

@@ -14,6 +14,8 @@ enum sample_part_kind {
 	SAMPLE_PART_CONTEXT, /* its thread context; threads of most processes have none */
 	SAMPLE_PART_MEMORY,  /* an object of its interpreter, behind its identity */
 	SAMPLE_PART_WALK,    /* what its interpreter executes (walk-program.h) */
+	SAMPLE_PART_WORDS,   /* the words of its stack that a walk in the kernel took (read-words.h)
+			      */
 	SAMPLE_PART_STACK,   /* its stack, from the stack pointer on */
 	SAMPLE_PART_DEEPER,  /* what continues a stack that does not fit into one part */
 };

@@ -40,6 +40,41 @@ static int set_for_cpus(struct bpf_map *map, const struct bpf_map *of_first)
 	return n_cpus < 0 ? n_cpus : bpf_map__set_max_entries(map, n_cpus);
 }
 
+/* Without walks of stacks their maps are never looked at. */
+static int set_unwinding(struct sample_bpf *skeleton, const struct sample_settings *settings)
+{
+	const struct sample_bpf *first = settings->first ? settings->first->skeleton : NULL;
+	struct bpf_map *const shared[] = {
+		skeleton->maps.unwind_processes,
+		skeleton->maps.unwind_mappings,
+		skeleton->maps.unwind_images,
+		skeleton->maps.unwind_tables,
+	};
+	bool walks = settings->stack_size && settings->walks_stacks;
+	const struct bpf_map *const of_first[] = {
+		first ? first->maps.unwind_processes : NULL,
+		first ? first->maps.unwind_mappings : NULL,
+		first ? first->maps.unwind_images : NULL,
+		first ? first->maps.unwind_tables : NULL,
+	};
+	int r = 0;
+
+	skeleton->rodata->walks_stacks = walks;
+	skeleton->rodata->judged_every = settings->judged_every;
+	bpf_program__set_autoload(skeleton->progs.at_exec, walks && !first);
+	for (size_t i = 0; i < sizeof(shared) / sizeof(*shared) && r == 0; i++)
+		if (!walks)
+			r = bpf_map__set_max_entries(shared[i], 1);
+		else if (first)
+			r = bpf_map__reuse_fd(shared[i], bpf_map__fd(of_first[i]));
+	if (r < 0 || !walks)
+		return r;
+	r = set_for_cpus(skeleton->maps.words_walks, first ? first->maps.words_walks : NULL);
+	return r < 0 ? r
+		     : set_for_cpus(skeleton->maps.words_caches,
+				    first ? first->maps.words_caches : NULL);
+}
+
 static int set_memory(struct sample_bpf *skeleton, const struct sample_settings *settings)
 {
 	const struct sample_bpf *first = settings->first ? settings->first->skeleton : NULL;
@@ -53,6 +88,15 @@ static int set_memory(struct sample_bpf *skeleton, const struct sample_settings 
 	if (r < 0 || !skeleton->rodata->reads_walks)
 		return r;
 	return set_for_cpus(skeleton->maps.walk_works, first ? first->maps.walk_works : NULL);
+}
+
+/* The program of events is attached by those. 0 or -errno. */
+static int attach(struct sample_bpf *skeleton)
+{
+	if (!bpf_program__autoload(skeleton->progs.at_exec))
+		return 0;
+	skeleton->links.at_exec = bpf_program__attach(skeleton->progs.at_exec);
+	return skeleton->links.at_exec ? 0 : -errno;
 }
 
 int sample_program_load(struct sample_program *program, const struct sample_settings *settings)
@@ -74,7 +118,11 @@ int sample_program_load(struct sample_program *program, const struct sample_sett
 	if (r == 0)
 		r = set_memory(skeleton, settings);
 	if (r == 0)
+		r = set_unwinding(skeleton, settings);
+	if (r == 0)
 		r = sample_bpf__load(skeleton);
+	if (r == 0)
+		r = attach(skeleton);
 	if (r < 0)
 		sample_program_unload(program);
 	return r;

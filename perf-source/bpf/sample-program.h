@@ -22,8 +22,10 @@ struct sample_settings {
 	const struct context_program *contexts; /* if loaded: contexts are emitted; may be NULL */
 	bool has_walks;				/* with these: what interpreters execute as well */
 	const struct sample_program *first;	/* whose limits on parts are shared; NULL: none */
-	uint32_t stack_size;  /* bytes to read of a stack whose end is not known; 0: perf copies */
-	uint64_t stack_limit; /* the same of other stacks */
+	uint32_t stack_size;   /* bytes to read of a stack whose end is not known; 0: perf copies */
+	uint64_t stack_limit;  /* the same of other stacks */
+	bool walks_stacks;     /* with a stack_size: by tables, where that can be (read-words.h) */
+	uint32_t judged_every; /* of these so many one is read as well; 0: none is */
 };
 
 /*

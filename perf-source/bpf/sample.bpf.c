@@ -12,6 +12,7 @@
 #include "perf-source/bpf/read-budget.h"
 #include "perf-source/bpf/read-context.h"
 #include "perf-source/bpf/read-walk.h"
+#include "perf-source/bpf/read-words.h"
 #include "perf-source/bpf/sample-part.h"
 #include "perf-source/bpf/sample-terms.h"
 
@@ -34,8 +35,12 @@ const volatile bool follows; /* else all processes count */
 /* Bytes of a stack whose end is not known, and of any other. 0: perf copies stacks, not we. */
 const volatile uint64_t stack_size, stack_limit;
 const volatile bool reads_contexts, reads_walks;
+/* Stacks are walked here, if that can be. Of so many one is copied as well; 0: none is. */
+const volatile bool walks_stacks;
+const volatile uint32_t judged_every;
 
 uint64_t n_skipped;
+uint64_t n_left[UNWIND_LEFT_N]; /* of samples that the walk left to be copied */
 struct ring_share share;
 
 struct followed_set followed SEC(".maps");
@@ -43,6 +48,62 @@ struct context_places context_places SEC(".maps");
 struct walk_programs walk_programs SEC(".maps");
 struct walk_seen walk_seen SEC(".maps");
 struct walk_codes walk_codes SEC(".maps");
+
+/* Those of walks by unwind tables. All but the last two are written to by perf-source alone. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, UNWIND_PROCESSES_MAX);
+	__type(key, uint32_t);
+	__type(value, struct unwind_process);
+} unwind_processes SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, UNWIND_MAPPINGS_MAX);
+	__type(key, uint32_t);
+	__type(value, struct unwind_mapping);
+} unwind_mappings SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, UNWIND_IMAGES_MAX);
+	__type(key, uint32_t);
+	__type(value, struct unwind_image);
+} unwind_images SEC(".maps");
+
+/* A table as it is in memory, in words. */
+struct unwind_table_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE | BPF_F_INNER_MAP);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, uint64_t);
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, UNWIND_IMAGES_MAX);
+	__type(key, uint32_t);
+	__array(values, struct unwind_table_map);
+} unwind_tables SEC(".maps");
+
+/* Of each CPU. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct words_walk);
+} words_walks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct words_cache);
+} words_caches SEC(".maps");
 
 /* An event of ours of each CPU. */
 struct {
@@ -393,6 +454,135 @@ static __always_inline bool put_walk(struct bpf_perf_event_data *context, struct
 	       put_part(context, reader, walk.work->state.used) != -ENOSPC;
 }
 
+/* Functions of scripts are told from each other by all that is on the stack. */
+static __always_inline bool has_walk(const struct task_struct *task)
+{
+	uint32_t pid = bpf_get_current_pid_tgid() >> PID_SHIFT;
+	struct walk_program *program =
+		reads_walks ? bpf_map_lookup_elem(&walk_programs, &pid) : NULL;
+
+	if (!program || !walk_is_of(program, task))
+		return false;
+	__sync_fetch_and_add(&n_left[UNWIND_LEFT_SCRIPT], 1);
+	return true;
+}
+
+static __always_inline void copy_registers(struct bpf_perf_event_data *context,
+					   struct task_struct *task, struct words_walk *walk)
+{
+	const volatile bpf_user_pt_regs_t *interrupted = &context->regs;
+	const struct pt_regs___kernel *entered;
+
+	if ((interrupted->cs & USER_MODE) == USER_MODE) {
+		const uint64_t all[WORDS_REGISTERS] = {
+			interrupted->rax, interrupted->rdx, interrupted->rcx, interrupted->rbx,
+			interrupted->rsi, interrupted->rdi, interrupted->rbp, interrupted->rsp,
+			interrupted->r8,  interrupted->r9,  interrupted->r10, interrupted->r11,
+			interrupted->r12, interrupted->r13, interrupted->r14, interrupted->r15,
+			interrupted->rip,
+		};
+
+		__builtin_memcpy(walk->registers, all, sizeof(all));
+		return;
+	}
+	entered = (const struct pt_regs___kernel *)bpf_task_pt_regs(task);
+	const uint64_t all[WORDS_REGISTERS] = {
+		entered->ax,  entered->dx,  entered->cx,  entered->bx,	entered->si,  entered->di,
+		entered->bp,  entered->sp,  entered->r8,  entered->r9,	entered->r10, entered->r11,
+		entered->r12, entered->r13, entered->r14, entered->r15, entered->ip,
+	};
+
+	__builtin_memcpy(walk->registers, all, sizeof(all));
+}
+
+static __always_inline struct stack_words own_words(struct words_walk *walk, struct reader *reader,
+						    struct words_cache *cache)
+{
+	return (struct stack_words){
+		.walk = walk,
+		.bytes = reader->bytes,
+		.cache = cache,
+		.mappings = &unwind_mappings,
+		.images = &unwind_images,
+		.tables = &unwind_tables,
+	};
+}
+
+static long unwind_frame(uint32_t i, void *arg)
+{
+	return words_step(arg) ? 1 : 0;
+}
+
+/* A list is of the memory that the process had when it was first looked up. */
+static __always_inline bool is_of_memory(struct unwind_process *process,
+					 const struct task_struct *task)
+{
+	uint64_t memory = (uintptr_t)task->mm;
+
+	if (!process->memory)
+		process->memory = memory;
+	return process->memory == memory;
+}
+
+/* Walks the stack; its words are in reader->bytes. False: it must be copied. */
+static __always_inline bool walk_stack(struct bpf_perf_event_data *context,
+				       struct task_struct *task, struct reader *reader,
+				       struct words_walk *walk, struct words_cache *cache)
+{
+	uint32_t pid = bpf_get_current_pid_tgid() >> PID_SHIFT;
+	struct unwind_process *process = bpf_map_lookup_elem(&unwind_processes, &pid);
+	struct stack_words words = own_words(walk, reader, cache);
+	uint64_t begun;
+
+	walk->left = UNWIND_LEFT_PROCESS;
+	if (!process || !is_of_memory(process, task))
+		return false;
+	walk->left = UNWIND_LEFT_LIMIT;
+	if (!read_budget_has_time(&reader->budget, &begun))
+		return false;
+	copy_registers(context, task, walk);
+	walk->pc = walk->registers[WORDS_PC];
+	walk->sp = walk->registers[WORDS_SP];
+	walk->fp = walk->registers[WORDS_FP];
+	walk->knows_fp = walk->is_sampled = walk->is_exact = 1;
+	walk->is_done = walk->used = 0;
+	walk->list = process->number;
+	walk->first = process->first;
+	walk->n = process->n;
+	walk->mapping.end = walk->mapping.start = 0;
+	walk->piece_from = WORDS_NOWHERE;
+	bpf_loop(WORDS_FRAMES_MAX, unwind_frame, &words, 0);
+	read_budget_take_time(&reader->budget, begun);
+	return walk->is_done;
+}
+
+enum words_outcome { WORDS_NONE, WORDS_PUT, WORDS_PUT_TO_BE_JUDGED, WORDS_LOST };
+
+static __always_inline enum words_outcome put_words(struct bpf_perf_event_data *context,
+						    struct task_struct *task, struct reader *reader)
+{
+	uint32_t cpu = bpf_get_smp_processor_id();
+	struct words_walk *walk = bpf_map_lookup_elem(&words_walks, &cpu);
+	struct words_cache *cache = bpf_map_lookup_elem(&words_caches, &cpu);
+	long r;
+
+	if (!walk || !cache)
+		return WORDS_NONE;
+	if (!walk_stack(context, task, reader, walk, cache)) {
+		if (walk->left < UNWIND_LEFT_N)
+			__sync_fetch_and_add(&n_left[walk->left], 1);
+		return WORDS_NONE;
+	}
+	reader->part.kind = SAMPLE_PART_WORDS;
+	reader->part.address = 0;
+	reader->part.end = 0;
+	r = put_part(context, reader, walk->used);
+	if (r < 0)
+		return r == -ENOSPC ? WORDS_LOST : WORDS_NONE;
+	return judged_every && ++walk->n_walked % judged_every == 0 ? WORDS_PUT_TO_BE_JUDGED
+								    : WORDS_PUT;
+}
+
 /* False: a part of the sample is lost, and the sample with it. */
 static __always_inline bool read_memory(struct bpf_perf_event_data *context)
 {
@@ -409,6 +599,12 @@ static __always_inline bool read_memory(struct bpf_perf_event_data *context)
 		return false;
 	if (reads_walks && !put_walk(context, task, reader, &registers))
 		return false;
+	if (walks_stacks && !has_walk(task)) {
+		enum words_outcome outcome = put_words(context, task, reader);
+
+		if (outcome == WORDS_PUT || outcome == WORDS_LOST)
+			return outcome == WORDS_PUT;
+	}
 	return !stack_size || read_stack(context, task, reader);
 }
 
@@ -422,4 +618,14 @@ int at_sample(struct bpf_perf_event_data *context)
 		return 0;
 	}
 	return !(reads_contexts || stack_size) || read_memory(context);
+}
+
+/* The mappings of a process that executes another program are gone. */
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(at_exec, struct task_struct *task)
+{
+	uint32_t pid = task->tgid;
+
+	bpf_map_delete_elem(&unwind_processes, &pid);
+	return 0;
 }

@@ -83,7 +83,7 @@ static void test_programs_of_samples(void **state)
 	assert_int_equal(follow_program_init(&follow), 0);
 	assert_int_equal(context_program_init(&contexts, WALK_PROGRAMS_MAX), 0);
 	check_all(follow.skeleton->obj);
-	for (int i = 0; i < 8; i++)
+	for (int i = 0; i < 16; i++)
 		check_sample_program(&(struct sample_settings){
 			.terms = terms,
 			.n = SAMPLE_TERMS_MAX,
@@ -92,6 +92,7 @@ static void test_programs_of_samples(void **state)
 			.has_walks = i & 2,
 			.stack_size = i & 4 ? STACK : 0,
 			.stack_limit = i & 4 ? STACK_LIMIT : 0,
+			.walks_stacks = i & 8,
 		});
 	context_program_deinit(&contexts);
 	follow_program_deinit(&follow);

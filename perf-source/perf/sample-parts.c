@@ -13,7 +13,7 @@ void sample_parts_deinit(struct sample_parts *parts)
 
 void sample_parts_clear(struct sample_parts *parts, struct ring *ring)
 {
-	parts->context = parts->walk = parts->stack = NULL;
+	parts->context = parts->walk = parts->words = parts->stack = NULL;
 	parts->n = 0;
 	parts->tid = parts->cut = 0;
 	ring->held = RING_NOTHING_HELD;
@@ -62,6 +62,9 @@ static int add(struct sample_parts *parts, const struct sample_part *part)
 	case SAMPLE_PART_WALK:
 		parts->walk = part;
 		return 0;
+	case SAMPLE_PART_WORDS:
+		parts->words = part;
+		return 0;
 	default:
 		parts->cut = part->end;
 		parts->end = part->address + part->size;
@@ -100,8 +103,8 @@ int sample_parts_take(struct sample_parts *parts, struct ring *ring,
 
 bool sample_parts_are_of(const struct sample_parts *parts, uint32_t tid, uint64_t sp)
 {
-	return (parts->context || parts->walk || parts->stack) && parts->tid == tid &&
-	       parts->sp == sp;
+	return (parts->context || parts->walk || parts->words || parts->stack) &&
+	       parts->tid == tid && parts->sp == sp;
 }
 
 int sample_parts_put(const struct sample_parts *parts, struct stage *stage)

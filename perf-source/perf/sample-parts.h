@@ -18,7 +18,7 @@
 
 /* Those of one CPU that wait for their sample. They stay in the ring, which holds them. */
 struct sample_parts {
-	const struct sample_part *context, *walk, *stack; /* NULL: none */
+	const struct sample_part *context, *walk, *words, *stack; /* NULL: none */
 	const struct sample_part **deeper;
 	size_t n, n_allocated; /* of `deeper` */
 	uint32_t tid;

@@ -37,6 +37,17 @@ static void count_walk(struct stage *stage, const struct sample_context *context
 				wire_name_text(&wire_names_walk_end, head.end));
 }
 
+/* Adds the words of a stack that the kernel has walked. */
+static void add_words(struct stage *stage, const struct sample_part *part, struct wire_sample *out)
+{
+	out->words = (struct wire_words){
+		.data = (const void *)(part + 1),
+		.n = part->size / sizeof(*out->words.data),
+	};
+	out->flags |= WIRE_sample_flags_KERNEL_WALK;
+	++*counters_get(&stage->counters, "kernel-walks", "walked");
+}
+
 int sample_put(struct stage *stage, struct processes *processes,
 	       const struct perf_record_sample *sample, uint64_t time,
 	       const struct sample_of_event *of)
@@ -62,6 +73,8 @@ int sample_put(struct stage *stage, struct processes *processes,
 	uint64_t user_address = 0;
 	int r = 0;
 
+	if (of->parts && of->parts->words)
+		add_words(stage, of->parts->words, &out);
 	if (of->parts && of->parts->cut) {
 		out.stack_parts = of->parts->n;
 		out.stack_cut = of->parts->cut;

@@ -241,7 +241,7 @@ class Live(EnginesTest, pipeline.RecordingTest):
     def recorded(self, *command):
         path = self.directory / "raw.stream"
         with path.open("wb") as out:
-            self.run_well(self.source("-F", "999", "--", *command), stdout=out)
+            self.run_well(self.source("-F", "999", "--unwind=copy", "--", *command), stdout=out)
         return path
 
     def recorded_python(self):

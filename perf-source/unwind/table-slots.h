@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The unwind tables that the kernel has: one slot for each image whose code is mapped. A table is
+ * compiled once the kernel has met code of its image, by a helper (table-maker.h), and only copied
+ * here.
+ */
+#pragma once
+
+#include "common/base/pair-map.h"
+#include "common/source/images.h"
+#include "perf-source/bpf/unwind-program.h"
+#include "perf-source/unwind/table-maker.h"
+
+enum { TABLE_SLOT_NONE = 0 }; /* of images without a table */
+
+#define TABLE_SLOTS_SIZE_MAX (512ULL << 20) /* bytes of all tables */
+
+struct table_slot {
+	uint64_t image; /* 0: free */
+	uint64_t size;	/* of its table */
+	bool is_tried;
+};
+
+struct table_slots {
+	struct unwind_program *program; /* borrowed */
+	struct images *images;		/* borrowed */
+	struct pair_map by_image;	/* (image, 0) → slot */
+	struct table_slot *list;	/* UNWIND_IMAGES_MAX of them */
+	uint32_t n;			/* used so far */
+	uint64_t size;			/* of all tables */
+	int vdso;			/* its bytes as a file */
+	struct table_maker maker;
+	uint32_t making[TABLE_MAKER_FILES_MAX]; /* the slots of its files */
+	uint64_t n_made, n_refused;
+};
+
+/* 0 or -ENOMEM */
+int table_slots_init(struct table_slots *slots, struct unwind_program *program,
+		     struct images *images);
+void table_slots_deinit(struct table_slots *slots);
+
+/* The slot of an image; TABLE_SLOT_NONE: it is no file, or there are too many. */
+uint32_t table_slots_find(struct table_slots *slots, uint64_t image);
+
+/* Has tables compiled that the kernel lacks, and takes over those that are done. */
+void table_slots_attend(struct table_slots *slots);
+
+/* Frees the slots of images that are no longer mapped. */
+void table_slots_sweep(struct table_slots *slots);
+
+/* Whether tables are being compiled. */
+bool table_slots_are_coming(const struct table_slots *slots);

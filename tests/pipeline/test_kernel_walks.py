@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Stacks that the kernel walks: the words that it keeps lead where the whole stack does."""
+import re
+import subprocess
+
+import pipeline
+import reading
+import streams
+
+SECONDS = "0.8"
+FIRST_MS = 400  # before that a program's tables may still be made, however busy the machine is
+SIGNALS = pipeline.CHAIN.with_name("signal-chain")
+MOVING = pipeline.CHAIN.with_name("moving")
+LIBRARIES = [pipeline.CHAIN.with_name(f"libmoving-{name}.so") for name in ("alpha", "beta")]
+DEEPER_THAN_A_WALK = "2000"  # calls
+CLOCK = """
+    #include <time.h>
+    int main(void)
+    {
+        struct timespec now, end;
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
+        do {
+            for (int i = 0; i < 100000; i++)
+                clock_gettime(CLOCK_MONOTONIC, &now);
+            clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+        } while (now.tv_sec - end.tv_sec + (now.tv_nsec - end.tv_nsec) / 1e9 < 0.8);
+    }"""
+
+
+@pipeline.needs_root
+class KernelWalks(pipeline.RecordingTest):
+    def setUp(self):
+        super().setUp()
+        refusal = reading.refusal()
+        if refusal:
+            self.skipTest(refusal)
+
+    def recorded(self, *command, options=()):
+        stream = self.directory / "walked.stream"
+        with stream.open("wb") as out:
+            self.run_well(self.source("-e", "cpu-clock", "-F", "2999", "--unwind=kernel", *options, "--", *command),
+                          stdout=out)
+        return stream
+
+    def folded(self, stream):
+        return streams.folded_stacks(self.run_on(
+            stream, self.stage("live-unwinder", "-q", "--max-frames=4000"), self.stage("symbolizer", "-q"),
+            self.stage("capture-sink", "-q", "-f", "folded", "-")).decode())
+
+    def n_walked(self):
+        return self.stats("perf-source")["kernel-walks"].get("walked", 0)
+
+    def check_judged(self, *command, n_min=200):
+        """All stacks that the kernel walks are copied, too, and both lead the same way."""
+        self.run_on(self.recorded(*command, options=("--judge=1",)), self.stage("live-unwinder", "-q"), ["cat"])
+        judge = self.stats("live-unwinder")["judge"]
+        self.assertEqual(judge.get("different", 0), 0, judge)
+        self.assertEqual(judge["compared"], self.n_walked())
+        self.assertGreater(judge["compared"], n_min)
+
+    def test_calls_are_as_in_the_copy(self):
+        self.check_judged(pipeline.CHAIN, "once", SECONDS)
+
+    def test_signals_are_as_in_the_copy(self):
+        self.check_judged(SIGNALS, SECONDS)
+
+    def test_short_processes_are_as_in_the_copy(self):
+        self.check_judged(pipeline.CHAIN, "forks", SECONDS, n_min=0)
+
+    def test_code_that_is_replaced_is_as_in_the_copy(self):
+        for way in ("map-over-part", "map-in-turns", "move-part"):
+            with self.subTest(way):
+                self.check_judged(MOVING, way, *LIBRARIES, n_min=0)
+
+    def test_stacks_are_complete_without_a_copy(self):
+        stream = self.recorded(pipeline.CHAIN, "once", SECONDS, options=("--judge=0",))
+        samples = re.findall(r"(?m)^sample time=(\d+) .* stack=(\d+):.* flags=(\S+) .* words=\[(.*)\]$",
+                             self.run_on(stream, [pipeline.program("frame-dump")]).decode())
+        begin = int(samples[0][0]) + FIRST_MS * 1_000_000
+        late = [(size, flags, words) for time, size, flags, words in samples if int(time) > begin]
+        walked = [(size, words) for size, flags, words in late if flags == "kernel-walk"]
+        self.assertGreater(len(walked), 0.95 * len(late))
+        for size, words in walked:
+            self.assertEqual(size, "0")
+            self.assertTrue(words)
+        for names, n in self.folded(stream):
+            if "inner" in names:
+                self.assertEqual(streams.user_side(names)[-4:], ["main", "outer", "middle", "inner"], names)
+        stats = self.stats("live-unwinder")
+        self.assertEqual(stats["engine"]["kernel-walk"], self.n_walked())
+        self.assertGreaterEqual(stats["stacks"]["complete"], 0.99 * len(samples))
+
+    def test_frames_of_the_vdso_are_walked(self):
+        program = self.directory / "clock"
+        subprocess.run(["cc", "-O1", "-x", "c", "-o", program, "-"], input=CLOCK, text=True, check=True)
+        text = self.run_on(self.recorded(program, options=("--judge=0",)), self.stage("live-unwinder", "-q"),
+                           [pipeline.program("frame-dump")]).decode()
+        vdso = re.search(r"(?m)^mapping mapping=(\d+) .* image=2$", text)[1]
+        stacks = re.findall(rf"(?m)^stack .* end=(\S+) frames=\[0x[0-9a-f]+@{vdso}:exact .* flags=kernel-walk ", text)
+        self.assertGreater(stacks.count("complete"), 100)
+        self.assertEqual(set(stacks), {"complete"})
+
+    def test_deeper_stacks_are_copied(self):
+        stream = self.recorded(reading.DEEP, DEEPER_THAN_A_WALK, "16", SECONDS)
+        deep = [names for names, _ in self.folded(stream) if names.count("descend") > 1024]
+        self.assertTrue(deep)
+        self.assertGreater(self.stats("perf-source")["kernel-walks"]["left-limit"], 100)
+
+    def test_without_it_all_stacks_are_copied(self):
+        with (self.directory / "copied.stream").open("wb") as out:
+            self.run_well(self.source("--unwind=copy", "--", pipeline.CHAIN, "once", "0.3"), stdout=out)
+        self.assertNotIn("kernel-walks", self.stats("perf-source"))
+
+    def test_without_rights_it_is_an_error_only_if_it_must_be(self):
+        source = pipeline.readable_copy(pipeline.program("perf-source"), self.directory)
+        self.directory.chmod(0o755)
+        for mode, status in (("kernel", 1), ("auto", 0)):
+            with self.subTest(mode):
+                ended = self.start(["setpriv", "--reuid=65534", "--clear-groups", source, "-q", f"--unwind={mode}",
+                                    "--", "true"]).end()[0]
+                if status:
+                    self.assertEqual((ended.status, len(ended.errors)), (status, 1), ended)
+                    self.assertIn("perf-source: error: stacks cannot be unwound in the kernel: ", ended.errors[0])
+                elif pipeline.paranoid() <= 2:
+                    self.assertEqual(ended.status, 0, ended)
+
+
+if __name__ == "__main__":
+    pipeline.main()
