@@ -157,6 +157,14 @@ static bool end(struct table_walk *walk, enum wire_stack_end reason)
 	return false;
 }
 
+/* The same where the sampled frame may not have been added. */
+static bool end_here(struct table_walk *walk, enum wire_stack_end reason)
+{
+	if (!walk->unwinding->n_frames)
+		unwinding_add_sampled(walk->unwinding);
+	return end(walk, reason);
+}
+
 /*
  * Where elfutils would contradict this engine, or not come so far, it is not asked; nor where only
  * the words are known that this engine should have read.
@@ -167,9 +175,9 @@ static bool give_up(struct table_walk *walk, enum engine_table_outcome outcome)
 
 	if (unwinding->contradicts_cfi || unwinding->arch != arch_host() ||
 	    (unwinding->n_made && outcome != ENGINE_TABLE_E_PENDING))
-		return end(walk, WIRE_stack_end_BAD_UNWIND_INFO);
+		return end_here(walk, WIRE_stack_end_BAD_UNWIND_INFO);
 	if (unwinding->words.n)
-		return end(walk, WIRE_stack_end_TRUNCATED);
+		return end_here(walk, WIRE_stack_end_TRUNCATED);
 	walk->outcome = outcome;
 	return false;
 }

@@ -88,7 +88,7 @@ static const struct argp_option option_table[] = {
 	{ "verify", KEY_VERIFY, "N", 0,
 	  "Unwind every Nth sample with elfutils too, and compare (default: off)", 0 },
 	{ "verify-dump", KEY_VERIFY_DUMP, "FILE", 0,
-	  "Write the first 16 samples that differ, by --verify or from what the kernel has walked, to FILE "
+	  "Write the first 16 samples that differ, from elfutils or from what the kernel has walked, to FILE "
 	  "as a stream (default: none)",
 	  0 },
 	{ "max-frames", KEY_MAX_FRAMES, "N", 0,

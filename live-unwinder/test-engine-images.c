@@ -198,6 +198,9 @@ static void test_an_undecided_image_is_retried(void **state)
 	add_mapping(&world, process, SECOND, SECOND_START, 0x1000, 0);
 	SAMPLE(in(PLAIN), SECOND_START + 8);
 	assert_int_equal(unwind(), ENGINE_TABLE_E_PENDING);
+	SAMPLE(SECOND_START + 8, in(PLAIN));
+	assert_int_equal(unwind(), ENGINE_TABLE_E_PENDING);
+	SAMPLE(in(PLAIN), SECOND_START + 8);
 	image_table_set_state(&world.identity.images, &gone);
 	ASSERT_STACK(IMAGE_UNAVAILABLE, in(PLAIN), SECOND_START + 8);
 }
