@@ -85,7 +85,8 @@ class EnginesTest(pipeline.PipelineTest):
             for stack, shorter in zip(stacks, judge):
                 if stack != shorter:
                     self.assert_goes_on(stack, shorter, returns)
-            self.assertGreater(self.count("engine", "table"), 0.9 * len(judge), engine)
+            answered = self.stats("live-unwinder")["engine"]  # nobody is asked without registers
+            self.assertGreater(answered["table"], 0.9 * sum(answered.values()), engine)
         return judge
 
     def cached(self):
