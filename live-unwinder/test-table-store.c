@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <setjmp.h>
@@ -194,6 +195,27 @@ static void test_other_stages_get_a_large_table_later(void **state)
 	assert_ptr_equal(get_later(LARGE), entry);
 	assert_int_equal(cfa_offset(entry, 0), 16);
 	assert_int_equal(*world.tables.n_compiled, 1);
+}
+
+static void *release(void *arg)
+{
+	sem_wait(&begun);
+	sem_post(&released);
+	return NULL;
+}
+
+static void test_a_large_table_can_be_awaited(void **state)
+{
+	pthread_t thread;
+
+	begin(TABLE_STORE_DO_WITHOUT);
+	add_large(LARGE);
+	is_held = true;
+	assert_int_equal(get(LARGE)->state, TABLE_PENDING);
+	assert_int_equal(pthread_create(&thread, NULL, release, NULL), 0);
+	assert_int_equal(table_store_await(&world.tables, LARGE)->state, TABLE_READY);
+	pthread_join(thread, NULL);
+	assert_int_equal(world.tables.patience, TABLE_STORE_DO_WITHOUT);
 }
 
 static void test_a_small_table_does_not_wait_for_a_large_one(void **state)
@@ -533,6 +555,7 @@ int main(void)
 		TEST(test_each_table_has_an_id_of_its_own),
 		TEST(test_waiting_stages_get_a_large_table_at_once),
 		TEST(test_other_stages_get_a_large_table_later),
+		TEST(test_a_large_table_can_be_awaited),
 		TEST(test_a_small_table_does_not_wait_for_a_large_one),
 		TEST(test_several_large_tables_come_one_after_the_other),
 		TEST(test_the_thread_compiles_later_tables),

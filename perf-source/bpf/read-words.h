@@ -38,8 +38,9 @@ struct words_rule {
 	uint64_t offsets;     /* return_address_offset, fp_offset */
 };
 
+/* `list` 0: none. Both are compared, as processes choose addresses. */
 struct words_cached {
-	uint64_t place; /* a hash of the list of mappings and the address; 0: none */
+	uint64_t list, code;
 	struct words_rule rule;
 };
 
@@ -171,22 +172,22 @@ static __always_inline bool words_search(const struct stack_words *words, uint64
 	return true;
 }
 
-/* A hash of the list of mappings and an address, which is never 0. */
-static __always_inline uint64_t words_place(const struct words_walk *walk, uint64_t code)
+static __always_inline struct words_cached *words_cached_at(const struct stack_words *words,
+							    uint64_t code)
 {
-	uint64_t hash = (code ^ walk->list << 47) * 0x9e3779b97f4a7c15ULL;
+	uint64_t hash = (code ^ words->walk->list << 47) * 0x9e3779b97f4a7c15ULL;
 
-	return (hash ^ hash >> 29 ^ walk->list) | 1;
+	return &words->cache->rules[hash >> 40 & (UNWIND_RULES_CACHED - 1)];
 }
 
 /* Finds the rule of the current frame. 0, or 1: it leaves the sample. */
 static __always_inline long words_find_rule(const struct stack_words *words)
 {
 	struct words_walk *walk = words->walk;
-	uint64_t code = walk->pc - !walk->is_exact, place = words_place(walk, code);
-	struct words_cached *cached = &words->cache->rules[place >> 20 & (UNWIND_RULES_CACHED - 1)];
+	uint64_t code = walk->pc - !walk->is_exact;
+	struct words_cached *cached = words_cached_at(words, code);
 
-	if (cached->place == place) {
+	if (cached->code == code && cached->list == walk->list) {
 		walk->rule = cached->rule;
 		return 0;
 	}
@@ -202,8 +203,7 @@ static __always_inline long words_find_rule(const struct stack_words *words)
 	}
 	if (!words_search(words, code - walk->mapping.start + walk->mapping.offset))
 		return words_leave(walk, UNWIND_LEFT_RULE);
-	cached->place = place;
-	cached->rule = walk->rule;
+	*cached = (struct words_cached){ walk->list, code, walk->rule };
 	return 0;
 }
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Stacks that the kernel walks: the words that it keeps lead where the whole stack does."""
+import os
 import re
 import subprocess
 
@@ -12,6 +13,8 @@ FIRST_MS = 400  # before that a program's tables may still be made, however busy
 SIGNALS = pipeline.CHAIN.with_name("signal-chain")
 MOVING = pipeline.CHAIN.with_name("moving")
 LIBRARIES = [pipeline.CHAIN.with_name(f"libmoving-{name}.so") for name in ("alpha", "beta")]
+RULES = pipeline.TOP / "tests" / "programs" / "rules.c"
+CPU = min(os.sched_getaffinity(0))
 DEEPER_THAN_A_WALK = "2000"  # calls
 CLOCK = """
     #include <time.h>
@@ -57,6 +60,32 @@ class KernelWalks(pipeline.RecordingTest):
         self.assertEqual(judge.get("different", 0), 0, judge)
         self.assertEqual(judge["compared"], self.n_walked())
         self.assertGreater(judge["compared"], n_min)
+
+    def rules(self, size):
+        """The program with the frames of a size; its code has the same addresses with any."""
+        program = self.directory / f"rules-{size}"
+        subprocess.run(["cc", "-O2", "-fno-pie", "-no-pie", f"-DSIZE={size}", "-D_GNU_SOURCE", "-o", program, RULES],
+                       check=True)
+        return program
+
+    def check_walked(self, share):
+        stats = self.stats("perf-source")
+        self.assertGreater(self.n_walked(), share * stats["samples_in"], stats["kernel-walks"])
+
+    def test_frames_of_all_kinds_are_as_in_the_copy(self):
+        self.check_judged(self.rules(64), SECONDS)
+        self.check_walked(0.5)
+
+    def test_programs_with_the_same_addresses_are_told_apart(self):
+        both = " & ".join(f"taskset -c {CPU} {self.rules(size)} {SECONDS}" for size in (64, 1024))
+        self.check_judged("sh", "-c", f"{both} & wait")
+        self.check_walked(0.5)
+
+    def test_a_program_that_executes_itself_is_walked_again(self):
+        text = self.run_on(self.recorded("setarch", "-R", self.rules(64), "again", SECONDS),
+                           [pipeline.program("frame-dump")]).decode()
+        last = re.findall(r"(?m)^process process=(\d+) .* origin=executed ", text)[-1]
+        self.assertGreater(len(re.findall(rf"(?m)^sample .* process={last} .* flags=kernel-walk ", text)), 200)
 
     def test_calls_are_as_in_the_copy(self):
         self.check_judged(pipeline.CHAIN, "once", SECONDS)
