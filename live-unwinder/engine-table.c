@@ -86,29 +86,15 @@ struct table_walk {
 	bool is_exact; /* the pc is of an instruction that ran, not a return address */
 	const struct mapping *mapping;	  /* holds the pc */
 	const struct stored_table *entry; /* of the mapping's image */
-	size_t n_words;			  /* that were passed, of unwinding->words */
+	struct stack_words_passed passed; /* of unwinding->words */
 	enum wire_stack_end end;	  /* 0: not ended */
 	enum engine_table_outcome outcome;
 };
 
-/* The kernel's walk has read the same words in the same order, and may have read more. */
-static bool find_word(struct table_walk *walk, uint64_t address, uint64_t *ret)
-{
-	const struct wire_words *words = &walk->unwinding->words;
-
-	for (size_t i = walk->n_words; i < words->n; i++)
-		if (words->data[i].address == address) {
-			*ret = words->data[i].value;
-			walk->n_words = i + 1;
-			return true;
-		}
-	return false;
-}
-
 static bool read_word(struct table_walk *walk, uint64_t address, uint64_t *ret)
 {
 	if (walk->unwinding->words.n)
-		return find_word(walk, address, ret);
+		return stack_words_read(&walk->passed, address, ret);
 	return stack_read_word(&walk->unwinding->sample->stack, walk->stack_start, address, ret);
 }
 
@@ -157,29 +143,20 @@ static bool end(struct table_walk *walk, enum wire_stack_end reason)
 	return false;
 }
 
-/* The same where the sampled frame may not have been added. */
-static bool end_here(struct table_walk *walk, enum wire_stack_end reason)
-{
-	if (!walk->unwinding->n_frames)
-		unwinding_add_sampled(walk->unwinding);
-	return end(walk, reason);
-}
-
-/*
- * Where elfutils would contradict this engine, or not come so far, it is not asked; nor where only
- * the words are known that this engine should have read.
- */
+/* elfutils is not asked where it would contradict this engine, not come so far, or has no stack. */
 static bool give_up(struct table_walk *walk, enum engine_table_outcome outcome)
 {
-	const struct unwinding *unwinding = walk->unwinding;
+	struct unwinding *unwinding = walk->unwinding;
+	bool contradicts = unwinding->contradicts_cfi || unwinding->arch != arch_host() ||
+			   (unwinding->n_made && outcome != ENGINE_TABLE_E_PENDING);
 
-	if (unwinding->contradicts_cfi || unwinding->arch != arch_host() ||
-	    (unwinding->n_made && outcome != ENGINE_TABLE_E_PENDING))
-		return end_here(walk, WIRE_stack_end_BAD_UNWIND_INFO);
-	if (unwinding->words.n)
-		return end_here(walk, WIRE_stack_end_TRUNCATED);
-	walk->outcome = outcome;
-	return false;
+	if (!contradicts && !unwinding->words.n) {
+		walk->outcome = outcome;
+		return false;
+	}
+	if (!unwinding->n_frames)
+		unwinding_add_sampled(unwinding);
+	return end(walk, contradicts ? WIRE_stack_end_BAD_UNWIND_INFO : WIRE_stack_end_TRUNCATED);
 }
 
 /* The last frame was left by a step that elfutils cannot confirm. */
@@ -788,6 +765,7 @@ enum engine_table_outcome engine_table_unwind(struct engine_table *engine,
 	struct table_walk walk = {
 		.engine = engine,
 		.unwinding = unwinding,
+		.passed = { &unwinding->words, 0 },
 		.reads = stack_reads_begin(engine->reads, unwinding->sample, sp),
 		.stack_start = sp,
 		.pc = unwinding_register(unwinding, arch->pc),
