@@ -84,6 +84,7 @@ struct perf_source {
 	struct contexts contexts;
 	const char *why_no_kernel_walks; /* of stacks; NULL: there are, unless not wanted */
 	struct kernel_walks kernel_walks;
+	uint64_t *looked_at; /* for these, up to where in each side-band ring; NULL: nothing is */
 	struct off_cpu off_cpu;
 	struct switch_program switch_program; /* if event_set.setup.has_switch_program */
 	struct scheduler *scheduler;	      /* owned; NULL: without --scheduler */

@@ -201,6 +201,9 @@ int programs_begin_walks(struct perf_source *self)
 	if (!self->n_sample_programs || !self->event_set.setup.has_sample_parts ||
 	    !walks_stacks(self))
 		return 0;
+	self->looked_at = calloc(self->event_set.n_cpus, sizeof(*self->looked_at));
+	if (!self->looked_at)
+		return -ENOMEM;
 	return kernel_walks_init(&self->kernel_walks, &self->sample_programs[0], &self->processes,
 				 &self->images);
 }

@@ -277,7 +277,7 @@ static int take_fork(struct perf_source *self, const struct perf_record_task *fo
 
 static int take_comm(struct perf_source *self, const struct perf_record_comm *comm, uint64_t time)
 {
-	if (comm->header.misc & PERF_RECORD_MISC_COMM_EXEC)
+	if (perf_record_comm_is_exec(&comm->header))
 		kernel_walks_note_exec(&self->kernel_walks, comm->pid);
 	return processes_comm(&self->processes, comm, time);
 }
@@ -457,6 +457,29 @@ static int is_news(const struct perf_event_header *event, void *arg)
 	return processes_is_news(&self->processes, event);
 }
 
+static int look_ahead(const struct perf_event_header *event, void *arg)
+{
+	struct perf_source *self = arg;
+
+	if (perf_record_is_whole(event) &&
+	    (!self->follows || followed_concerns(&self->followed, event)))
+		kernel_walks_look_ahead(&self->kernel_walks, event);
+	return 0;
+}
+
+/* Shows what walks stacks in the kernel which processes have just begun. */
+static void look_at_sideband(void *arg)
+{
+	struct perf_source *self = arg;
+
+	if (!self->looked_at)
+		return;
+	for (size_t i = 0; i < self->event_set.n_cpus; i++)
+		if (self->event_set.rings[i].fd >= 0)
+			merge_look_ahead(&self->merge, i, &self->looked_at[i], look_ahead, self);
+	kernel_walks_end_look(&self->kernel_walks);
+}
+
 static int record(struct stage *stage, struct perf_source *self, struct ring_poll *polled)
 {
 	uint64_t begun = clock_now(CLOCK_MONOTONIC);
@@ -545,6 +568,7 @@ int perf_source_run(struct stage *stage, void *data)
 	struct ring_poll polled = { .event_set = &self->event_set,
 				    .merge = &self->merge,
 				    .is_news = is_news,
+				    .at_sideband = look_at_sideband,
 				    .arg = self };
 	bool has_command = self->options.command;
 	int r = perf_source_begin(stage, self);
@@ -581,6 +605,7 @@ void perf_source_deinit(void *data)
 	struct perf_source *self = data;
 
 	kernel_walks_deinit(&self->kernel_walks);
+	free(self->looked_at);
 
 	command_reap(&self->command); /* if it was never started */
 	gauges_deinit(&self->gauges);

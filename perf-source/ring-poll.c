@@ -10,6 +10,7 @@ enum {
 	WAIT_MS = 250,	      /* at most: rings of quiet CPUs never reach their watermark */
 	BUSY_WAIT_MS = 10,    /* the same while contexts are looked for */
 	NEWS_WAIT_MS = 20,    /* for more news, and until it is old enough (merge.h) */
+	FIRST_WAIT_MS = 4,    /* of that: a program that begins maps its libraries */
 	NO_NEWS_WAIT_MS = 50, /* the same after a wake-up without news */
 	FILLED_PART = 4,      /* a side-band ring that is a 4th full is read at once */
 };
@@ -67,12 +68,22 @@ static bool is_readable(const struct ring_poll *polled, size_t first, size_t end
 	return false;
 }
 
+/* False: a signal has come. */
+static bool wait_for_news(struct ring_poll *polled, int milliseconds)
+{
+	polled->at_sideband(polled->arg);
+	if (poll(NULL, 0, FIRST_WAIT_MS) < 0)
+		return false;
+	polled->at_sideband(polled->arg);
+	return poll(NULL, 0, milliseconds - FIRST_WAIT_MS) == 0;
+}
+
 /* Whether to go on waiting: at most side-band rings are readable, and they hold no news. */
 static bool may_wait(struct ring_poll *polled, int news_wait_ms)
 {
 	bool has_sideband = is_readable(polled, 0, polled->n_sideband);
 
-	if (has_sideband && poll(NULL, 0, news_wait_ms) < 0)
+	if (has_sideband && !wait_for_news(polled, news_wait_ms))
 		return false;
 	if (is_readable(polled, polled->n_sideband, polled->n))
 		return false;

@@ -16,6 +16,7 @@ struct ring_poll {
 	const struct event_set *event_set;
 	struct merge *merge;
 	int (*is_news)(const struct perf_event_header *header, void *arg); /* of a record */
+	void (*at_sideband)(void *arg); /* there may be new side-band, which is not taken yet */
 	void *arg;
 
 	struct pollfd *fds; /* rings, the recorded processes, the image server */

@@ -384,19 +384,21 @@ static struct image_entry *find_entry(const struct images *images,
 	return entry;
 }
 
-bool images_knows(const struct images *images, const struct image_source *source)
+uint64_t images_known(const struct images *images, const struct image_source *source)
 {
 	char key[KEY_MAX];
 	const struct image_entry *entry;
 	uint32_t flags;
 
 	if (!strcmp(source->path, "[vdso]"))
-		return images->vdso_is_known;
+		return images->vdso_is_known ? IMAGE_VDSO : 0;
 	if (is_special(source))
 		return images->special;
 	entry = find_entry(images, source, path_size(source->path, &flags), key);
 	return entry && !is_another_inode(entry, source) &&
-	       entry->file.status != WIRE_image_status_GONE;
+			       entry->file.status != WIRE_image_status_GONE
+		       ? entry->image
+		       : 0;
 }
 
 static int find_file(struct images *images, const struct image_source *source, size_t size,

@@ -72,8 +72,8 @@ int images_add_kernel(struct images *images, struct wire_blob build_id);
 int images_find(struct images *images, const struct image_source *source, uint64_t *ret_image,
 		uint32_t *ret_flags);
 
-/* Whether the file of a mapping is already known, without examining it. */
-bool images_knows(const struct images *images, const struct image_source *source);
+/* The image of a mapping whose file is already known, without examining it; 0: it is not. */
+uint64_t images_known(const struct images *images, const struct image_source *source);
 
 /*
  * A new anonymous image of the process that /proc shows as `pid` (0: none), which began at `began`

@@ -319,7 +319,17 @@ static bool is_new_code(const struct processes *processes, const struct perf_rec
 	if (!process)
 		return true;
 	return images_is_anonymous(&source) ? !process->space->anonymous
-					    : !images_knows(processes->images, &source);
+					    : !images_known(processes->images, &source);
+}
+
+uint64_t processes_known_image(const struct processes *processes,
+			       const struct perf_record_mmap2 *mmap)
+{
+	struct image_source source;
+
+	return mapped_code(processes, mmap, &source) && !images_is_anonymous(&source)
+		       ? images_known(processes->images, &source)
+		       : 0;
 }
 
 bool processes_is_news(const struct processes *processes, const struct perf_event_header *event)

@@ -116,6 +116,10 @@ int processes_mmap(struct processes *processes, const struct perf_record_mmap2 *
  */
 bool processes_is_news(const struct processes *processes, const struct perf_event_header *event);
 
+/* The image of a mapped file that is known already; 0: it is not, or it is no code of a file. */
+uint64_t processes_known_image(const struct processes *processes,
+			       const struct perf_record_mmap2 *mmap);
+
 /*
  * The process of a sample, read from /proc if it is not known. If no mapping contains `address`,
  * its user pc (0: none), the maps are read again, no faster than PROCESSES_REREAD_NS.

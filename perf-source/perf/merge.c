@@ -124,6 +124,8 @@ int merge_look_ahead(struct merge *merge, size_t ring, uint64_t *position,
 	if (ahead.position < *position)
 		ahead.position = *position;
 	ring_look(&ahead);
+	if (ahead.head - merge->rings[ring].position < ahead.position - merge->rings[ring].position)
+		ahead.position = merge->rings[ring].position; /* it was opened again */
 	while (r == 0 && (header = ring_peek(&ahead))) {
 		r = show(header, arg);
 		ring_advance(&ahead, header);

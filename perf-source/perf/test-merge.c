@@ -265,6 +265,18 @@ static void test_looking_ahead_resumes_at_its_position(void **state)
 	assert_string_equal(seen, "1235");
 }
 
+/* Its CPU was offline, and the new ring begins anew. */
+static void test_a_position_of_another_ring_is_none(void **state)
+{
+	char seen[16] = "";
+	uint64_t position = 100000;
+
+	put_event(0, 10, 1, 8);
+	put_event(0, 20, 2, 8);
+	assert_int_equal(merge_look_ahead(&merge, 0, &position, collect, seen), 0);
+	assert_string_equal(seen, "12");
+}
+
 static void test_a_ring_that_cannot_be_mapped_is_closed(void **state)
 {
 	int ends[2];
@@ -293,6 +305,7 @@ int main(void)
 		TEST(test_looking_ahead_takes_nothing),
 		TEST(test_looking_ahead_stops_on_request),
 		TEST(test_looking_ahead_resumes_at_its_position),
+		TEST(test_a_position_of_another_ring_is_none),
 		cmocka_unit_test(test_a_ring_that_cannot_be_mapped_is_closed),
 	};
 

@@ -24,6 +24,11 @@ int kernel_walks_init(struct kernel_walks *walks, const struct sample_program *p
 	r = table_slots_init(&walks->tables, &walks->program, images);
 	walks->mappings = calloc(UNWIND_MAPPINGS_OF_ONE, sizeof(*walks->mappings));
 	walks->processes = processes;
+	walks->early = (struct early_lists){
+		.processes = processes,
+		.lists = &walks->lists,
+		.tables = &walks->tables,
+	};
 	if (r == 0 && walks->mappings)
 		return 0;
 	kernel_walks_deinit(walks);
@@ -52,8 +57,21 @@ void kernel_walks_note_exec(struct kernel_walks *walks, uint32_t pid)
 {
 	if (!walks->processes)
 		return;
-	mapping_lists_remove(&walks->lists, pid);
+	if (!early_lists_have(&walks->early, pid))
+		mapping_lists_remove(&walks->lists, pid);
 	kernel_walks_note(walks, pid);
+}
+
+void kernel_walks_look_ahead(struct kernel_walks *walks, const struct perf_event_header *record)
+{
+	early_lists_take(&walks->early, record);
+}
+
+void kernel_walks_end_look(struct kernel_walks *walks)
+{
+	int r = early_lists_publish(&walks->early);
+
+	walks->error = walks->error ?: r;
 }
 
 static int note(uint32_t pid, void *arg)
@@ -122,6 +140,7 @@ static bool is_still_to_be_made(uint64_t pid, uint64_t zero, uint64_t value, voi
 
 	if (round->error < 0 || (proc->is_changing && proc->is_changing(pid, proc->arg)))
 		return true;
+	early_lists_give_up(&round->walks->early, pid);
 	round->error = make_list(round->walks, pid);
 	return false;
 }
@@ -147,7 +166,7 @@ static void sweep(struct kernel_walks *walks)
 
 int kernel_walks_attend(struct kernel_walks *walks)
 {
-	struct round round = { .walks = walks };
+	struct round round = { .walks = walks, .error = walks->error };
 
 	if (!walks->processes)
 		return 0;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "common/source/processes.h"
+#include "perf-source/unwind/early-lists.h"
 #include "perf-source/unwind/mapping-lists.h"
 #include "perf-source/unwind/table-slots.h"
 
@@ -14,6 +15,8 @@ struct kernel_walks {
 	struct processes *processes; /* borrowed; NULL: the kernel walks no stacks */
 	struct mapping_lists lists;
 	struct table_slots tables;
+	struct early_lists early;
+	int error;			 /* of making them */
 	struct pair_map changed;	 /* (pid, 0): processes whose list is to be made */
 	struct unwind_mapping *mappings; /* of one, being made */
 	uint64_t n_replaced;		 /* of images, when lists were made */
@@ -34,6 +37,13 @@ void kernel_walks_note(struct kernel_walks *walks, uint32_t pid);
 
 /* To be called for an exec: the kernel has forgotten the process's list. */
 void kernel_walks_note_exec(struct kernel_walks *walks, uint32_t pid);
+
+/*
+ * To be called for records that the stream has not reached yet, once each; and then for all of
+ * them together.
+ */
+void kernel_walks_look_ahead(struct kernel_walks *walks, const struct perf_event_header *record);
+void kernel_walks_end_look(struct kernel_walks *walks);
 
 /* To be called for a sample that was copied. */
 void kernel_walks_note_copied(struct kernel_walks *walks, uint32_t pid);

@@ -150,3 +150,15 @@ void mapping_lists_remove(struct mapping_lists *lists, uint32_t pid)
 	give_back(lists, unpack(*known));
 	pair_map_remove(&lists->by_pid, pid, 0);
 }
+
+void mapping_lists_share(struct mapping_lists *lists, uint32_t from, uint32_t pid)
+{
+	const uint64_t *known = pair_map_find(&lists->by_pid, from, 0);
+	struct list_place place;
+
+	if (!known || mapping_lists_have(lists, pid))
+		return;
+	place = unpack(*known);
+	/* Without memory it is copied until the stream makes its list. */
+	mapping_lists_set(lists, pid, &lists->program->mappings[place.first], place.n);
+}

@@ -35,4 +35,8 @@ bool mapping_lists_have(const struct mapping_lists *lists, uint32_t pid);
 /* Sets the list of a process; without room it has none. 0 or -ENOMEM. */
 int mapping_lists_set(struct mapping_lists *lists, uint32_t pid,
 		      const struct unwind_mapping *mappings, size_t n);
+
+/* Gives a process the mappings that another one has, if it has no list. */
+void mapping_lists_share(struct mapping_lists *lists, uint32_t from, uint32_t pid);
+
 void mapping_lists_remove(struct mapping_lists *lists, uint32_t pid);

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,7 +16,6 @@
 #include "perf-source/unwind/table-maker.h"
 
 enum {
-	NICENESS = 5,
 	OUTPUT_FD = HELPER_PROCESS_FD,
 	FIRST_FILE_FD,
 	ALIGNMENT = 8, /* of each table, behind its size */
@@ -68,7 +66,6 @@ static int compile(int fd, struct unwind_table *ret)
 /* Runs in the helper. */
 static void run(pid_t parent, size_t n)
 {
-	setpriority(PRIO_PROCESS, 0, NICENESS);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent || !helper_process_confine_reader(SCMP_SYS(write)))
 		_exit(1);

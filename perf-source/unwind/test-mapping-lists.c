@@ -120,6 +120,22 @@ static void test_places_are_used_again_once_all_were(void **state)
 	assert_int_equal(scene->lists.n_refused, 0);
 }
 
+static void test_a_child_has_its_parents_list(void **state)
+{
+	struct scene *scene = *state;
+
+	set(scene, 1, 1000, 20);
+	mapping_lists_share(&scene->lists, 1, 2);
+	check(scene, 2, 1000, 20);
+	assert_int_not_equal(told[1].first, told[2].first);
+	set(scene, 1, 2000, 3);
+	check(scene, 2, 1000, 20);
+	mapping_lists_share(&scene->lists, 1, 2); /* it has its own */
+	check(scene, 2, 1000, 20);
+	mapping_lists_share(&scene->lists, 3, 4); /* nobody has one */
+	assert_false(mapping_lists_have(&scene->lists, 4));
+}
+
 static void test_without_room_there_is_no_list(void **state)
 {
 	struct scene *scene = *state;
@@ -156,6 +172,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_lists_do_not_overlap, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_new_list_is_elsewhere, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_places_are_used_again_once_all_were, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_a_child_has_its_parents_list, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_without_room_there_is_no_list, set_up,
 						tear_down),
