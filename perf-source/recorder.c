@@ -156,7 +156,7 @@ static int put_sample(struct stage *stage, struct perf_source *self,
 
 	self->missing.n_sampled += event == 0;
 	set_stack(stage, parts, sample);
-	if (!parts || !parts->words)
+	if (sample->n_registers && (!parts || !parts->words))
 		kernel_walks_note_copied(&self->kernel_walks, sample->pid);
 	r = sample_put(stage, &self->processes, sample, record->time, &of);
 	clear_parts(self, record);

@@ -3,6 +3,15 @@
 
 #include "perf-source/unwind/early-lists.h"
 
+void early_lists_init(struct early_lists *early, const struct processes *processes,
+		      struct mapping_lists *lists, struct table_slots *tables)
+{
+	memset(early, 0, sizeof(*early));
+	early->processes = processes;
+	early->lists = lists;
+	early->tables = tables;
+}
+
 static struct early_list *find(struct early_lists *early, uint32_t pid)
 {
 	for (size_t i = 0; pid && i < EARLY_LISTS_MAX; i++)
@@ -24,18 +33,19 @@ void early_lists_give_up(struct early_lists *early, uint32_t pid)
 		list->pid = 0;
 }
 
-/* A program has begun: it has no mappings yet. */
+/* A program has begun, so the kernel has removed the list. It has no mappings yet. */
 static void begin(struct early_lists *early, uint32_t pid)
 {
 	struct early_list *list = find(early, pid);
 
+	mapping_lists_remove(early->lists, pid);
 	if (!list) {
 		list = &early->list[early->next];
 		early->next = (early->next + 1) % EARLY_LISTS_MAX;
 	}
 	list->pid = pid;
 	list->n = 0;
-	list->is_changed = true;
+	list->is_changed = false;
 }
 
 /* Removes what a new mapping covers. */

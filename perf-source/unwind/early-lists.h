@@ -31,6 +31,9 @@ struct early_lists {
 	size_t next; /* place of the next process */
 };
 
+void early_lists_init(struct early_lists *early, const struct processes *processes,
+		      struct mapping_lists *lists, struct table_slots *tables);
+
 /* Takes a record of a fork, an exec or a mapping, each once and in the order of its ring. */
 void early_lists_take(struct early_lists *early, const struct perf_event_header *record);
 

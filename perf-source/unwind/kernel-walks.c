@@ -13,10 +13,8 @@ enum { CHANGED_MAX = 1 << 16 }; /* beyond it lists are made once they are missed
 int kernel_walks_init(struct kernel_walks *walks, const struct sample_program *program,
 		      struct processes *processes, struct images *images)
 {
-	int r;
+	int r = unwind_program_open(&walks->program, program);
 
-	*walks = (struct kernel_walks){ 0 };
-	r = unwind_program_open(&walks->program, program);
 	if (r < 0)
 		return r;
 	mapping_lists_init(&walks->lists, &walks->program);
@@ -24,11 +22,7 @@ int kernel_walks_init(struct kernel_walks *walks, const struct sample_program *p
 	r = table_slots_init(&walks->tables, &walks->program, images);
 	walks->mappings = calloc(UNWIND_MAPPINGS_OF_ONE, sizeof(*walks->mappings));
 	walks->processes = processes;
-	walks->early = (struct early_lists){
-		.processes = processes,
-		.lists = &walks->lists,
-		.tables = &walks->tables,
-	};
+	early_lists_init(&walks->early, processes, &walks->lists, &walks->tables);
 	if (r == 0 && walks->mappings)
 		return 0;
 	kernel_walks_deinit(walks);
@@ -44,7 +38,7 @@ void kernel_walks_deinit(struct kernel_walks *walks)
 	pair_map_deinit(&walks->changed);
 	free(walks->mappings);
 	unwind_program_close(&walks->program);
-	*walks = (struct kernel_walks){ 0 };
+	walks->processes = NULL;
 }
 
 void kernel_walks_note(struct kernel_walks *walks, uint32_t pid)

@@ -24,7 +24,7 @@ struct kernel_walks {
 	uint64_t expects_until; /* that code is met whose tables are not made: CLOCK_MONOTONIC */
 };
 
-/* `program` must have been loaded with walks of stacks. 0 or -errno. */
+/* `walks` must be zero; `program` must have been loaded with walks of stacks. 0 or -errno. */
 int kernel_walks_init(struct kernel_walks *walks, const struct sample_program *program,
 		      struct processes *processes, struct images *images);
 void kernel_walks_deinit(struct kernel_walks *walks);
