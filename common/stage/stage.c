@@ -352,7 +352,7 @@ static enum stage_stream_end compare_sums(const struct stage *stage, enum stage_
 static int end_stream(struct stage *stage, void *self, enum stage_stream_end end)
 {
 	const struct stage_program *program = stage->program;
-	int r = 0;
+	int r = 0, error = 0;
 
 	end = compare_sums(stage, end);
 	if (program->finish)
@@ -364,9 +364,9 @@ static int end_stream(struct stage *stage, void *self, enum stage_stream_end end
 		r = stage_send_end(stage, end);
 	if (r == 0)
 		r = flush(stage);
-	if (r == 0 && program->close)
-		r = program->close(stage, self);
-	return r;
+	if (program->close) /* a command has its own status, even if nobody reads the end */
+		error = program->close(stage, self);
+	return r < 0 ? r : error;
 }
 
 /* Whether the stream is being recorded now, so that a slow stage loses samples. */
