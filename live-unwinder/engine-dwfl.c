@@ -63,6 +63,37 @@ static void hide_what_is_not_needed(Elf *elf)
 			elf_section_hide(&section);
 }
 
+static bool has_call_frames(Elf *elf)
+{
+	struct elf_section section = elf_section_before_first(elf);
+
+	while (elf_section_next(&section))
+		if (!strcmp(section.name, ".eh_frame") && section.header.sh_type == SHT_PROGBITS)
+			return true;
+	return false;
+}
+
+/*
+ * Without a section .eh_frame, libdw reads all of the file from where PT_GNU_EH_FRAME leads: of a
+ * file with gigabytes, where the section was too large, nothing.
+ */
+static void hide_long_call_frames(const struct elf_image *file)
+{
+	size_t n;
+
+	if (!file->n_hidden || file->state.size <= UNWIND_SECTION_MAX ||
+	    has_call_frames(file->elf) || elf_getphdrnum(file->elf, &n) < 0)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		GElf_Phdr header;
+
+		if (!gelf_getphdr(file->elf, i, &header) || header.p_type != PT_GNU_EH_FRAME)
+			continue;
+		header.p_type = PT_NULL;
+		gelf_update_phdr(file->elf, i, &header);
+	}
+}
+
 /* Takes files from the image server by the module's image, never by a path. */
 static int find_elf(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
 		    char **ret_file_name, Elf **ret_elf)
@@ -84,6 +115,7 @@ static int find_elf(Dwfl_Module *module, void **userdata, const char *name, Dwar
 	if (fd >= 0)
 		return fd;
 	hide_what_is_not_needed(file->elf);
+	hide_long_call_frames(file);
 	unwind_source_hide_dropped(file);
 	*ret_elf = elf_begin(file->fd, ELF_C_READ, file->elf); /* one more reference */
 	*ret_file_name = strdup(path);
