@@ -104,7 +104,7 @@ struct stage_program {
 	/* While there is no input: some milliseconds of work. False: there is none to do now. */
 	bool (*idle)(void *self);
 	int (*finish)(struct stage *stage, void *self, enum stage_stream_end end);
-	int (*close)(struct stage *stage, void *self); /* after `end` has been written */
+	int (*close)(struct stage *stage, void *self); /* after `end`, written or not */
 	void (*deinit)(void *self);
 };
 
