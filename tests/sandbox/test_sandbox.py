@@ -367,14 +367,20 @@ class Privileged(pipeline.RecordingTest):
     """Privileged programs keep only the capabilities that they need (their numbers)."""
 
     SOURCE = {2, 5, 19, 38}  # DAC_READ_SEARCH, KILL, SYS_PTRACE, PERFMON
+    WALKED = SOURCE | {39}  # and BPF, where the kernel walks stacks
     SERVER = {2, 19, 38, 40}  # and CHECKPOINT_RESTORE, without KILL
 
     @pipeline.needs_root
     def test_sources_and_servers_keep_what_they_need(self):
+        for mode, kept in (("copy", self.SOURCE), ("auto", self.WALKED)):
+            with self.subTest(mode):
+                self.check_capabilities(mode, kept)
+
+    def check_capabilities(self, mode, kept):
         sleeper = self.start(["sleep", "1000"]).processes[0]
-        started = self.start(self.source("-p", sleeper.pid), [pipeline.program("frame-dump")])
+        started = self.start(self.source(f"--unwind={mode}", "-p", sleeper.pid), [pipeline.program("frame-dump")])
         source = started.processes[0].pid
-        pipeline.wait_for(lambda: self.permitted(source) <= self.SOURCE, "capabilities to go")
+        pipeline.wait_for(lambda: self.permitted(source) <= kept, "capabilities to go")
         server, = Path(f"/proc/{source}/task/{source}/children").read_text().split()
         self.assertLessEqual(self.permitted(server), self.SERVER)
         self.assertIn(19, self.permitted(source) & self.permitted(server))
