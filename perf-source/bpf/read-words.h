@@ -375,9 +375,8 @@ static __always_inline long words_step(const struct stack_words *words)
 		walk->is_done = 1;
 		return 1;
 	}
-	if (words_find_cfa(words, &cfa))
-		return 1;
-	if (words_find_return(words, cfa, &pc) || words_find_fp(words, cfa))
+	if (words_find_cfa(words, &cfa) || words_find_return(words, cfa, &pc) ||
+	    words_find_fp(words, cfa))
 		return 1;
 	if (pc == walk->pc && cfa <= walk->sp) /* no progress */
 		return words_leave(walk, UNWIND_LEFT_RULE);

@@ -422,17 +422,27 @@ static __always_inline bool put_context(struct bpf_perf_event_data *context,
 	return put_part(context, reader, size) != -ENOSPC;
 }
 
+/* The walk program of the process's interpreter; NULL: none is known. */
+static __always_inline struct walk_program *find_walk_program(const struct task_struct *task)
+{
+	uint32_t pid = bpf_get_current_pid_tgid() >> PID_SHIFT;
+	struct walk_program *program =
+		reads_walks ? bpf_map_lookup_elem(&walk_programs, &pid) : NULL;
+
+	return program && walk_is_of(program, task) ? program : NULL;
+}
+
 /* False: a part is lost. */
 static __always_inline bool put_walk(struct bpf_perf_event_data *context, struct task_struct *task,
-				     struct reader *reader, const struct user_registers *registers)
+				     struct reader *reader, const struct user_registers *registers,
+				     struct walk_program *program)
 {
 	uint32_t pid = bpf_get_current_pid_tgid() >> PID_SHIFT, cpu = bpf_get_smp_processor_id();
-	struct walk walk = { .context = context, .bytes = reader->bytes };
+	struct walk walk = { .context = context, .program = program, .bytes = reader->bytes };
 	uint64_t begun;
 
-	walk.program = bpf_map_lookup_elem(&walk_programs, &pid);
 	walk.work = bpf_map_lookup_elem(&walk_works, &cpu);
-	if (!walk.program || !walk.work || !walk_is_of(walk.program, task))
+	if (!walk.work)
 		return true;
 	reader->part.kind = SAMPLE_PART_WALK;
 	reader->part.address = 0;
@@ -452,19 +462,6 @@ static __always_inline bool put_walk(struct bpf_perf_event_data *context, struct
 	walk_count_left(&walk, &share);
 	return !walk.work->state.is_lost &&
 	       put_part(context, reader, walk.work->state.used) != -ENOSPC;
-}
-
-/* Functions of scripts are told from each other by all that is on the stack. */
-static __always_inline bool has_walk(const struct task_struct *task)
-{
-	uint32_t pid = bpf_get_current_pid_tgid() >> PID_SHIFT;
-	struct walk_program *program =
-		reads_walks ? bpf_map_lookup_elem(&walk_programs, &pid) : NULL;
-
-	if (!program || !walk_is_of(program, task))
-		return false;
-	__sync_fetch_and_add(&n_left[UNWIND_LEFT_SCRIPT], 1);
-	return true;
 }
 
 static __always_inline void copy_registers(struct bpf_perf_event_data *context,
@@ -589,6 +586,7 @@ static __always_inline bool read_memory(struct bpf_perf_event_data *context)
 	struct task_struct *task = bpf_get_current_task_btf();
 	uint32_t cpu = bpf_get_smp_processor_id();
 	struct reader *reader = bpf_map_lookup_elem(&readers, &cpu);
+	struct walk_program *program;
 	struct user_registers registers;
 
 	if (!task->mm || !reader) /* a kernel thread */
@@ -597,9 +595,12 @@ static __always_inline bool read_memory(struct bpf_perf_event_data *context)
 	reader->part.sp = registers.sp;
 	if (reads_contexts && !put_context(context, task, reader))
 		return false;
-	if (reads_walks && !put_walk(context, task, reader, &registers))
+	program = find_walk_program(task);
+	if (program && !put_walk(context, task, reader, &registers, program))
 		return false;
-	if (walks_stacks && !has_walk(task)) {
+	if (walks_stacks && program) { /* what is on the stack tells its functions apart */
+		__sync_fetch_and_add(&n_left[UNWIND_LEFT_SCRIPT], 1);
+	} else if (walks_stacks) {
 		enum words_outcome outcome = put_words(context, task, reader);
 
 		if (outcome == WORDS_PUT || outcome == WORDS_LOST)

@@ -20,9 +20,9 @@ static struct early_list *find(struct early_lists *early, uint32_t pid)
 	return NULL;
 }
 
-bool early_lists_have(const struct early_lists *early, uint32_t pid)
+bool early_lists_have(struct early_lists *early, uint32_t pid)
 {
-	return find((struct early_lists *)early, pid);
+	return find(early, pid);
 }
 
 void early_lists_give_up(struct early_lists *early, uint32_t pid)

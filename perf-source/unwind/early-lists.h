@@ -41,7 +41,7 @@ void early_lists_take(struct early_lists *early, const struct perf_event_header 
 int early_lists_publish(struct early_lists *early);
 
 /* Whether the list of a process is made here. */
-bool early_lists_have(const struct early_lists *early, uint32_t pid);
+bool early_lists_have(struct early_lists *early, uint32_t pid);
 
 /* From now on the stream makes the list of a process. */
 void early_lists_give_up(struct early_lists *early, uint32_t pid);

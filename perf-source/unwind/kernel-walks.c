@@ -120,10 +120,10 @@ static int make_list(struct kernel_walks *walks, uint32_t pid)
 	return mapping_lists_set(&walks->lists, pid, walks->mappings, n);
 }
 
-/* One pair at a time, as making lists changes nothing of them. */
+/* Makes the lists of all processes that have changed. */
 struct round {
 	struct kernel_walks *walks;
-	int error;
+	int error; /* the first one: further lists are made later */
 };
 
 /* What a process has now may be of the program that it executes next. */

@@ -12,6 +12,7 @@ Prints medians over the rounds: samples, lost, us_lost_per_sample, us_of_stages_
 import argparse
 import os
 import re
+import signal
 import statistics
 import subprocess
 import tempfile
@@ -62,7 +63,7 @@ def beside_perf(given, options, directory):
                             stderr=subprocess.PIPE, text=True)
     turns(given.depth, WARM_UP_S)
     n = turns(given.depth, given.seconds)
-    perf.send_signal(2)
+    perf.send_signal(signal.SIGINT)
     said = perf.communicate()[1]
     found = re.search(r"\(~?(\d+) samples\)|\((\d+) samples\)", said)
     report = {"samples": int(next(filter(None, found.groups()))) if found else given.rate * given.seconds * len(CPUS),
