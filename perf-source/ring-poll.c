@@ -68,14 +68,17 @@ static bool is_readable(const struct ring_poll *polled, size_t first, size_t end
 	return false;
 }
 
-/* False: a signal has come. */
+/* False: a signal has come, or an answer of the image server, for which others wait. */
 static bool wait_for_news(struct ring_poll *polled, int milliseconds)
 {
+	struct pollfd *server = &polled->fds[polled->n - 1];
+	int first = milliseconds < FIRST_WAIT_MS ? milliseconds : FIRST_WAIT_MS;
+
 	polled->at_sideband(polled->arg);
-	if (poll(NULL, 0, FIRST_WAIT_MS) < 0)
+	if (poll(server, 1, first) != 0)
 		return false;
 	polled->at_sideband(polled->arg);
-	return poll(NULL, 0, milliseconds - FIRST_WAIT_MS) == 0;
+	return poll(server, 1, milliseconds - first) == 0;
 }
 
 /* Whether to go on waiting: at most side-band rings are readable, and they hold no news. */
@@ -83,6 +86,8 @@ static bool may_wait(struct ring_poll *polled, int news_wait_ms)
 {
 	bool has_sideband = is_readable(polled, 0, polled->n_sideband);
 
+	if (polled->is_busy)
+		news_wait_ms = BUSY_WAIT_MS;
 	if (has_sideband && !wait_for_news(polled, news_wait_ms))
 		return false;
 	if (is_readable(polled, polled->n_sideband, polled->n))
