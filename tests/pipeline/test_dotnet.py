@@ -107,7 +107,9 @@ class Bundle(ScriptTest):
                     self.assertEqual(stacks.name(script), wanted)
                     n += 1
         self.assertGreater(n, 5000)
-        self.assertGreater(stacks.ends.count("complete"), 0.85 * len(stacks.ends))
+        # Those of before the runtime was found, and where too much was new at once, do not count.
+        of_methods = [end for end, chain in zip(stacks.ends, stacks.chains) if "+script" in chain]
+        self.assertGreater(of_methods.count("complete"), 0.93 * len(of_methods))
 
 
 class Fake(ScriptTest):

@@ -50,39 +50,44 @@ class Java(JavaTest):
                 spins, calls = self.LINES[frame.name]
                 self.assertIn(frame.line, {spins} if inner.name == "spin" else calls, frames)
 
-    def check(self, version, least):
+    def check(self, version):
+        """All chains are true. Returns them, and the share of stacks whose chains are whole."""
         chains, outcomes = self.chains()
         n_java = sum(outcomes.values()) - outcomes.get("no-frames", 0)
         self.assertGreater(len(chains), 500)
-        self.assertGreater(outcomes["whole"], least * n_java, outcomes)
         for frames in chains:
             self.assertTrue(is_true([frame.name for frame in frames]), (version, frames))
             self.check_lines(frames)
-        return chains
+        return chains, outcomes["whole"] / n_java
+
+    def run_until_whole(self, least, version, seconds, *arguments, options=()):
+        """Compilers take longer to be done where others need the CPUs; until then callers are missing."""
+        for longer in 1, 3:
+            self.record(version, longer * seconds, *arguments, options=options)
+            chains, whole = self.check(version)
+            if whole > least:
+                return chains
+        return self.fail(f"of Java {version} {whole} are whole, not {least}")
 
     def test_chains_are_true_and_whole(self):
         for version in java.VERSIONS:
             with self.subTest(version):
-                self.record(version, WARM)
-                self.check(version, 0.95)
+                self.run_until_whole(0.95, version, WARM)
 
     def test_chains_of_the_interpreter_are_true(self):
         for version in java.VERSIONS:
             with self.subTest(version):
-                self.record(version, 2, options=INTERPRETED)
-                self.check(version, 0.85)
+                self.run_until_whole(0.85, version, 2, options=INTERPRETED)
 
     def test_chains_of_the_quick_compiler_are_true(self):
         for version in java.VERSIONS[::2]:  # and of all versions where code moves the stack pointer
             with self.subTest(version):
-                self.record(version, WARM, options=QUICK)
-                self.check(version, 0.93)
+                self.run_until_whole(0.93, version, WARM, options=QUICK)
 
     def test_all_inlined_methods_are_there_if_the_compilers_tell_them(self):
         for version in java.VERSIONS[1::2]:
             with self.subTest(version):
-                self.record(version, WARM, options=java.TELLING)
-                chains = self.check(version, 0.95)
+                chains = self.run_until_whole(0.95, version, WARM, options=java.TELLING)
                 n = sum(frames[0].name == "spin" for frames in chains)
                 self.assertGreater(n, 0.4 * len(chains))
 
@@ -90,8 +95,7 @@ class Java(JavaTest):
         for version in java.VERSIONS:
             for options in (), QUICK, ("-XX:+UseSerialGC", "-XX:-TieredCompilation"):
                 with self.subTest(version, options=options):
-                    self.record(version, 2, "mixed", options=options)
-                    self.check(version, 0.8)
+                    self.run_until_whole(0.8, version, 2, "mixed", options=options)
 
     def test_waits_have_them(self):
         for version in java.VERSIONS:
