@@ -65,3 +65,9 @@ void capture_file_close(struct capture_file *file)
 		free((void *)file->data);
 	*file = (struct capture_file){ 0 };
 }
+
+void capture_file_come_to(const struct capture_file *file, struct map_pass *pass, size_t at)
+{
+	if (file->is_mapped)
+		map_pass_come_to(pass, file->data, at);
+}

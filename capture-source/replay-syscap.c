@@ -53,10 +53,11 @@ static uint64_t unix_time(const struct syscap_file_header *header)
 /* Finds names in advance: other frames of a process may precede the one with its name. */
 static int find_first_names(struct replay *replay)
 {
+	const struct syscap_list *list = &replay->syscap.descriptions;
 	int r = 0;
 
-	for (size_t i = 0; i < replay->syscap.n_items && r == 0; i++) {
-		const struct syscap_frame *frame = syscap_file_frame(&replay->syscap, i);
+	for (size_t i = 0; i < list->n && r == 0; i++) {
+		const struct syscap_frame *frame = syscap_file_frame(&replay->syscap, list, i);
 
 		if ((frame->type & 0xff) == SYSCAP_PROCESS &&
 		    !pair_map_find(&replay->names, frame->pid, 0))
@@ -67,9 +68,11 @@ static int find_first_names(struct replay *replay)
 
 static const char *first_name(const struct replay *replay, int32_t pid)
 {
+	const struct syscap_file *syscap = &replay->syscap;
 	uint64_t *item = pair_map_find(&replay->names, pid, 0);
 
-	return item ? (const char *)(syscap_file_frame(&replay->syscap, *item) + 1) : "";
+	return item ? (const char *)(syscap_file_frame(syscap, &syscap->descriptions, *item) + 1)
+		    : "";
 }
 
 static int read_names(struct stage *stage, struct replay *replay)
@@ -101,7 +104,7 @@ int replay_syscap_start(struct stage *stage, struct replay *replay, struct wire_
 {
 	struct syscap_file *syscap = &replay->syscap;
 	const struct syscap_file_header *header;
-	int r = syscap_file_init(syscap, replay->file.data, replay->file.size);
+	int r = syscap_file_init(syscap, &replay->file);
 
 	replay_counters_init(&replay->counters);
 	pair_map_init(&replay->processes, PROCESSES_MAX);
@@ -563,8 +566,22 @@ static int finish(struct stage *stage, struct replay *replay)
 	return -ECANCELED;
 }
 
+/* Emits a frame, and what is known otherwise up to its time. */
+static int take_next(struct stage *stage, struct replay *replay, const struct syscap_frame *frame)
+{
+	int r = put_thread_names(replay, frame->time);
+
+	if (r == 0)
+		r = replay_contexts_emit(&replay->contexts, stage, frame->time);
+	if (r == 0)
+		r = put_thread_times(stage, replay, frame->time);
+	return r < 0 ? r : take(stage, replay, frame);
+}
+
 int replay_syscap_run(struct stage *stage, struct replay *replay)
 {
+	const struct syscap_list *list = &replay->syscap.frames;
+	struct map_pass pass = { 0 };
 	int r = -ENOMEM;
 
 	replay->events = calloc(1, sizeof(*replay->events));
@@ -575,16 +592,9 @@ int replay_syscap_run(struct stage *stage, struct replay *replay)
 	replay_contexts_init(&replay->contexts, &replay->syscap);
 	replay->contexts.find_process = find_number;
 	replay->contexts.arg = replay;
-	for (size_t i = 0; i < replay->syscap.n_items && r == 0 && !stage_should_stop(); i++) {
-		const struct syscap_frame *frame = syscap_file_frame(&replay->syscap, i);
-
-		r = put_thread_names(replay, frame->time);
-		if (r == 0)
-			r = replay_contexts_emit(&replay->contexts, stage, frame->time);
-		if (r == 0)
-			r = put_thread_times(stage, replay, frame->time);
-		if (r == 0)
-			r = take(stage, replay, frame);
+	for (size_t i = 0; i < list->n && r == 0 && !stage_should_stop(); i++) {
+		r = take_next(stage, replay, syscap_file_frame(&replay->syscap, list, i));
+		capture_file_come_to(&replay->file, &pass, list->items[i].offset);
 	}
 	if (r == 0)
 		r = put_thread_times(stage, replay, UINT64_MAX);

@@ -133,8 +133,32 @@ static int add_jitmap(struct syscap_file *file, const struct syscap_frame *frame
 	return r;
 }
 
+static bool describes_others(const struct syscap_frame *frame)
+{
+	switch (frame->type & 0xff) {
+	case SYSCAP_PROCESS:
+	case SYSCAP_METADATA:
+	case SYSCAP_FILE_CHUNK:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static int add_item(const struct syscap_file *file, const struct syscap_frame *frame,
+		    struct syscap_list *list)
+{
+	return GROWING_LIST_ADD(list->items, list->n,
+				(struct syscap_item){
+					.time = frame->time,
+					.offset = (const char *)frame - file->data,
+				});
+}
+
 static int add_frame(struct syscap_file *file, const struct syscap_frame *frame)
 {
+	int r;
+
 	if ((frame->type & 0xff) == SYSCAP_JITMAP)
 		return add_jitmap(file, frame);
 	switch (judge(frame)) {
@@ -147,20 +171,20 @@ static int add_frame(struct syscap_file *file, const struct syscap_frame *frame)
 	default:
 		break;
 	}
-	if (file->n_items == SYSCAP_FRAMES_MAX) {
+	if (file->frames.n == SYSCAP_FRAMES_MAX) {
 		file->n_refused++;
 		return 0;
 	}
-	return GROWING_LIST_ADD(file->items, file->n_items,
-				(struct syscap_item){
-					.time = frame->time,
-					.offset = (const char *)frame - file->data,
-				});
+	r = add_item(file, frame, &file->frames);
+	if (r == 0 && describes_others(frame))
+		r = add_item(file, frame, &file->descriptions);
+	return r;
 }
 
 static int read_frames(struct syscap_file *file)
 {
 	size_t at = sizeof(struct syscap_file_header);
+	struct map_pass pass = { 0 };
 	int r = 0;
 
 	while (r == 0 && file->size - at >= sizeof(struct syscap_frame)) {
@@ -172,6 +196,7 @@ static int read_frames(struct syscap_file *file)
 		r = add_frame(file, frame);
 		file->last_frame = at;
 		at += frame->size;
+		capture_file_come_to(file->file, &pass, at);
 	}
 	if (at != file->size)
 		file->end = SYSCAP_FILE_TORN;
@@ -214,12 +239,13 @@ static int compare_items(const void *a, const void *b)
 	return left->offset < right->offset ? -1 : left->offset > right->offset;
 }
 
-static bool is_sorted(const struct syscap_file *file)
+static void sort(struct syscap_list *list)
 {
-	for (size_t i = 1; i < file->n_items; i++)
-		if (compare_items(&file->items[i - 1], &file->items[i]) > 0)
-			return false;
-	return true;
+	for (size_t i = 1; i < list->n; i++)
+		if (compare_items(&list->items[i - 1], &list->items[i]) > 0) {
+			qsort(list->items, list->n, sizeof(*list->items), compare_items);
+			return;
+		}
 }
 
 static struct syscap_embedded_file *find_file(struct syscap_file *file, const char *path)
@@ -261,8 +287,8 @@ static int read_chunks(struct syscap_file *file)
 	size_t n_bytes = 0;
 	int r = 0;
 
-	for (size_t i = 0; i < file->n_items && r == 0; i++) {
-		const struct syscap_frame *frame = syscap_file_frame(file, i);
+	for (size_t i = 0; i < file->descriptions.n && r == 0; i++) {
+		const struct syscap_frame *frame = syscap_file_frame(file, &file->descriptions, i);
 
 		if ((frame->type & 0xff) == SYSCAP_FILE_CHUNK)
 			r = add_chunk(file, (const void *)frame, &n_bytes);
@@ -270,17 +296,17 @@ static int read_chunks(struct syscap_file *file)
 	return r;
 }
 
-int syscap_file_init(struct syscap_file *file, const char *data, size_t size)
+int syscap_file_init(struct syscap_file *file, const struct capture_file *bytes)
 {
 	int r;
 
-	*file = (struct syscap_file){ .data = data, .size = size };
+	*file = (struct syscap_file){ .file = bytes, .data = bytes->data, .size = bytes->size };
 	pair_map_init(&file->jitmap, SYSCAP_JITMAP_MAX);
 	r = read_frames(file);
 	if (r < 0)
 		return r;
-	if (!is_sorted(file))
-		qsort(file->items, file->n_items, sizeof(*file->items), compare_items);
+	sort(&file->frames);
+	sort(&file->descriptions);
 	if (file->end == SYSCAP_FILE_WHOLE)
 		file->end = find_end(file);
 	return read_chunks(file);
@@ -291,7 +317,8 @@ void syscap_file_deinit(struct syscap_file *file)
 	for (size_t i = 0; i < file->n_files; i++)
 		free(file->files[i].data);
 	free(file->files);
-	free(file->items);
+	free(file->frames.items);
+	free(file->descriptions.items);
 	pair_map_deinit(&file->jitmap);
 	*file = (struct syscap_file){ 0 };
 }
@@ -305,8 +332,8 @@ const char *syscap_file_jitmap(const struct syscap_file *file, uint64_t address)
 
 const char *syscap_file_metadata(const struct syscap_file *file, const char *id)
 {
-	for (size_t i = file->n_items; i-- > 0;) {
-		const struct syscap_frame *frame = syscap_file_frame(file, i);
+	for (size_t i = file->descriptions.n; i-- > 0;) {
+		const struct syscap_frame *frame = syscap_file_frame(file, &file->descriptions, i);
 		const struct syscap_metadata_frame *metadata = (const void *)frame;
 
 		if ((frame->type & 0xff) == SYSCAP_METADATA && !strcmp(metadata->id, id))

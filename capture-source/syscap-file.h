@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "capture-source/capture-file.h"
 #include "common/base/pair-map.h"
 #include "common/stream/syscap-format.h"
 
@@ -36,12 +37,18 @@ struct syscap_embedded_file {
 	bool is_whole;
 };
 
-struct syscap_file {
-	const char *data; /* borrowed */
-	size_t size;
+struct syscap_list {
 	struct syscap_item *items;
-	size_t n_items;
-	struct pair_map jitmap; /* (address, 0) → offset of its name in the data */
+	size_t n;
+};
+
+struct syscap_file {
+	const struct capture_file *file; /* borrowed */
+	const char *data;		 /* its bytes */
+	size_t size;
+	struct syscap_list frames;
+	struct syscap_list descriptions; /* those of processes, metadata and files, once more */
+	struct pair_map jitmap;		 /* (address, 0) → offset of its name in the data */
 	struct syscap_embedded_file *files;
 	size_t n_files;
 	uint64_t n_skipped;  /* frames of types that are not used here */
@@ -54,7 +61,7 @@ struct syscap_file {
 bool syscap_file_is(const char *data, size_t size);
 
 /* Reads everything. 0 or -ENOMEM. */
-int syscap_file_init(struct syscap_file *file, const char *data, size_t size);
+int syscap_file_init(struct syscap_file *file, const struct capture_file *bytes);
 void syscap_file_deinit(struct syscap_file *file);
 
 static inline const struct syscap_file_header *syscap_file_header(const struct syscap_file *file)
@@ -62,9 +69,10 @@ static inline const struct syscap_file_header *syscap_file_header(const struct s
 	return (const void *)file->data;
 }
 
-static inline const struct syscap_frame *syscap_file_frame(const struct syscap_file *file, size_t i)
+static inline const struct syscap_frame *syscap_file_frame(const struct syscap_file *file,
+							   const struct syscap_list *list, size_t i)
 {
-	return (const void *)(file->data + file->items[i].offset);
+	return (const void *)(file->data + list->items[i].offset);
 }
 
 /* The name of a jitmap entry; NULL: there is none. */

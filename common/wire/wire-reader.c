@@ -60,6 +60,7 @@ static int fill_from_map(struct wire_reader *reader)
 {
 	size_t left = reader->map_size - reader->end;
 
+	map_pass_come_to(&reader->pass, reader->buffer, reader->start);
 	reader->at_end = left == 0;
 	reader->end += left < WIRE_READER_SIZE ? left : WIRE_READER_SIZE;
 	return 0;

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "common/file/map-pass.h"
 #include "common/wire/wire.h"
 
 enum { WIRE_READER_SIZE = 1024 * 1024 }; /* a full pipe, and at least one record */
@@ -15,6 +16,7 @@ struct wire_reader {
 	size_t start, end; /* read, but not returned yet */
 	size_t ahead;	   /* offset of the last record that was prefetched */
 	size_t map_size;   /* 0: the file is not mapped */
+	struct map_pass pass;
 	bool at_end;
 	uint32_t peer_minor; /* minor version of the hello */
 	uint64_t n_bytes;    /* returned */
