@@ -22,7 +22,13 @@ enum {
 	KEY_UNWIND,
 	KEY_JUDGE,
 };
-enum { DEFAULT_RATE = 999, PIDS_MAX = 4096, DEFAULT_COUNTERS_MS = 500, DEFAULT_JUDGED = 128 };
+enum {
+	DEFAULT_RATE = 999,
+	PIDS_MAX = 4096,
+	DEFAULT_COUNTERS_MS = 500,
+	DEFAULT_JUDGED = 128,
+	DEFAULT_LEVEL = 1,
+};
 
 static const struct argp_option option_table[] = {
 	{ "all", 'a', NULL, 0,
@@ -90,6 +96,9 @@ static const struct argp_option option_table[] = {
 	  "with fewer than 8 CPUs; suffix K or M)",
 	  0 },
 	{ "buffer-size", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 0 },
+	{ "compression-level", 'z', "LEVEL", OPTION_ARG_OPTIONAL,
+	  "Compress the stream by zstd, at a LEVEL from 1 (fast, the default) to 19; all stages read it",
+	  0 },
 	{ 0 },
 };
 
@@ -326,6 +335,12 @@ static error_t parse_amount(int key, const char *arg, struct argp_state *state,
 		if (!parse_number(arg, 4096, 1UL << 31, "KM", &number))
 			stage_usage_error(state, "-m takes a size from 4K to 2048M, not '%s'", arg);
 		options->ring_bytes = number;
+		return 0;
+	case 'z':
+		if (arg && !parse_number(arg, 1, ZSTD_OUTPUT_LEVEL_MAX, "", &number))
+			stage_usage_error(state, "-z takes a level from 1 to %d, not '%s'",
+					  ZSTD_OUTPUT_LEVEL_MAX, arg);
+		options->compression_level = arg ? number : DEFAULT_LEVEL;
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -420,6 +420,8 @@ int perf_source_start(struct stage *stage, void *data, struct wire_hello *hello)
 	r = open_marks(stage, self);
 	if (r == 0)
 		r = prepare_command(stage, self);
+	if (r == 0 && self->options.compression_level)
+		r = wire_writer_compress(&stage->writer, self->options.compression_level);
 	if (r < 0)
 		return r;
 	priority_raise(); /* ours and the image server's, not the command's */

@@ -130,6 +130,9 @@ void stage_write_stats(struct stage *stage)
 	write_groups(&json, &stage->counters);
 	if (stage->program->role != STAGE_SINK)
 		blocked_time_count(&stage->writer.blocked, &stage->run_counters, "ms-of-output");
+	if (stage->writer.compressed)
+		*counters_get(&stage->run_counters, "compressed", "bytes") =
+			stage->writer.compressed->n_bytes;
 	write_groups(&json, &stage->run_counters);
 	json_seconds(&json, "cpu_user_s", seconds(usage.ru_utime));
 	json_seconds(&json, "cpu_sys_s", seconds(usage.ru_stime));

@@ -118,7 +118,10 @@ static int send_hello(struct stage *stage)
 	return r < 0 ? r : flush(stage);
 }
 
-/* Waits for input, in pieces if there is a `tick`. 0 or -errno; -EINTR: stage_must_stop(). */
+/*
+ * Waits for input, in pieces if there is a `tick`. 0, a wire_outcome, or -errno; -EINTR:
+ * stage_must_stop().
+ */
 static int fill(struct stage *stage, void *self)
 {
 	struct pollfd input = { stage->reader.fd, POLLIN, 0 };
@@ -168,6 +171,17 @@ static const char *describe_input(const struct wire_reader *reader, const char *
 	return room;
 }
 
+static int report_damage(const struct stage *stage, const struct wire_raw *raw,
+			 enum wire_outcome outcome)
+{
+	const struct wire_type *type = raw ? wire_type(raw->header->type) : NULL;
+
+	stage_error(stage, "damaged stream: record %llu%s%s%s: %s",
+		    (unsigned long long)stage->reader.n_records, type ? " (" : "",
+		    type ? type->name : "", type ? ")" : "", wire_outcome_text(outcome));
+	return -EBADMSG;
+}
+
 static int read_hello(struct stage *stage, void *self)
 {
 	enum wire_outcome outcome;
@@ -178,6 +192,8 @@ static int read_hello(struct stage *stage, void *self)
 		r = fill(stage, self);
 		if (r < 0)
 			return r;
+		if (r > 0)
+			return report_damage(stage, NULL, r);
 		if (stage->reader.at_end) {
 			report_neighbour(
 				stage, describe_input(&stage->reader,
@@ -206,17 +222,6 @@ static const struct stage_handler *find_handler(const struct stage *stage, uint1
 	while (handler && handler->id && handler->id != type)
 		handler++;
 	return handler && handler->id ? handler : NULL;
-}
-
-static int report_damage(const struct stage *stage, const struct wire_raw *raw,
-			 enum wire_outcome outcome)
-{
-	const struct wire_type *type = raw ? wire_type(raw->header->type) : NULL;
-
-	stage_error(stage, "damaged stream: record %llu%s%s%s: %s",
-		    (unsigned long long)stage->reader.n_records, type ? " (" : "",
-		    type ? type->name : "", type ? ")" : "", wire_outcome_text(outcome));
-	return -EBADMSG;
 }
 
 static int decode(struct stage *stage, const struct wire_raw *raw, union wire_view *ret)
@@ -330,6 +335,8 @@ static int read_records(struct stage *stage, void *self)
 		r = fill(stage, self);
 		if (r < 0)
 			return r;
+		if (r > 0)
+			return report_damage(stage, NULL, r);
 		if (stage->reader.at_end) {
 			report_neighbour(stage,
 					 "the stream has no end record: an upstream stage died");
@@ -362,8 +369,8 @@ static int end_stream(struct stage *stage, void *self, enum stage_stream_end end
 		stage->exit_status = STAGE_EXIT_FAILED;
 	if (r == 0)
 		r = stage_send_end(stage, end);
-	if (r == 0)
-		r = flush(stage);
+	if (r == 0 && program->role != STAGE_SINK)
+		r = wire_writer_finish(&stage->writer);
 	if (program->close) /* a command has its own status, even if nobody reads the end */
 		error = program->close(stage, self);
 	return r < 0 ? r : error;

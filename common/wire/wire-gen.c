@@ -47,7 +47,8 @@ static void print_introduction(void)
 	printf("\n"
 	       "Ids are never reused, and fields are only ever appended. A record may end before a "
 	       "field that a later minor version added. A stage passes records of unknown types "
-	       "on unchanged.\n");
+	       "on unchanged.\n\n"
+	       "A stream may be compressed by zstd (RFC 8878) as a whole.\n");
 }
 
 static void print_fields(const struct wire_type *type)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -19,11 +20,15 @@ enum {
 static bool map_file(struct wire_reader *reader)
 {
 	off_t at = lseek(reader->fd, 0, SEEK_CUR);
+	char first[ZSTD_INPUT_MAGIC_SIZE];
 	struct stat status;
 	void *map;
 
 	if (fstat(reader->fd, &status) < 0 || !S_ISREG(status.st_mode) ||
 	    !owned_file_is_ours(&status) || at < 0 || at % sizeof(uint64_t) || at >= status.st_size)
+		return false;
+	if (pread(reader->fd, first, sizeof(first), at) == sizeof(first) &&
+	    zstd_input_is(first, sizeof(first)))
 		return false;
 	map = owned_file_map_sequential(reader->fd, status.st_size);
 	if (map == MAP_FAILED)
@@ -50,6 +55,10 @@ void wire_reader_deinit(struct wire_reader *reader)
 	else
 		zero_pages_give_back(reader->buffer, WIRE_READER_SIZE);
 	reader->buffer = NULL;
+	if (reader->compressed)
+		zstd_input_deinit(reader->compressed);
+	free(reader->compressed);
+	reader->compressed = NULL;
 }
 
 /*
@@ -66,6 +75,32 @@ static int fill_from_map(struct wire_reader *reader)
 	return 0;
 }
 
+/* Once the first bytes are there: whether they are compressed. 0 or -ENOMEM. */
+static int begin(struct wire_reader *reader)
+{
+	const char *first = reader->buffer + reader->start;
+	size_t size = reader->end - reader->start;
+
+	if (size < ZSTD_INPUT_MAGIC_SIZE)
+		return 0;
+	reader->has_begun = true;
+	if (!zstd_input_is(first, size))
+		return 0;
+	reader->compressed = calloc(1, sizeof(*reader->compressed));
+	reader->end = reader->start;
+	return reader->compressed ? zstd_input_init(reader->compressed, first, size) : -ENOMEM;
+}
+
+static ssize_t read_more(struct wire_reader *reader, void *to, size_t size)
+{
+	ssize_t n;
+
+	if (reader->compressed)
+		return zstd_input_read(reader->compressed, reader->fd, to, size);
+	n = read(reader->fd, to, size);
+	return n < 0 ? -errno : n;
+}
+
 int wire_reader_fill(struct wire_reader *reader)
 {
 	size_t kept = reader->end - reader->start;
@@ -79,14 +114,16 @@ int wire_reader_fill(struct wire_reader *reader)
 		reader->start = reader->ahead = 0;
 		reader->end = kept;
 	}
-	n = read(reader->fd, reader->buffer + reader->end, WIRE_READER_SIZE - reader->end);
-	if (n < 0 && errno == EAGAIN) /* another process set O_NONBLOCK on the shared file */
+	n = read_more(reader, reader->buffer + reader->end, WIRE_READER_SIZE - reader->end);
+	if (n == -EAGAIN) /* another process set O_NONBLOCK on the shared file */
 		return poll(&(struct pollfd){ reader->fd, POLLIN, 0 }, 1, -1) < 0 ? -errno : 0;
+	if (n == -EBADMSG && reader->compressed)
+		return WIRE_E_COMPRESSED;
 	if (n < 0)
-		return -errno;
+		return n;
 	reader->at_end = n == 0;
 	reader->end += n;
-	return 0;
+	return reader->has_begun ? 0 : begin(reader);
 }
 
 /*

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Reads records from a descriptor: large reads fill one buffer, and records are returned in place,
- * valid until the next wire_reader_fill(). A recorded stream in our own file is mapped instead.
+ * valid until the next wire_reader_fill(). A recorded stream in our own file is mapped instead, and
+ * a stream that begins like a frame of zstd is decompressed.
  */
 #pragma once
 
 #include "common/file/map-pass.h"
+#include "common/file/zstd-input.h"
 #include "common/wire/wire.h"
 
 enum { WIRE_READER_SIZE = 1024 * 1024 }; /* a full pipe, and at least one record */
@@ -17,6 +19,8 @@ struct wire_reader {
 	size_t ahead;	   /* offset of the last record that was prefetched */
 	size_t map_size;   /* 0: the file is not mapped */
 	struct map_pass pass;
+	struct zstd_input *compressed; /* NULL: it is not */
+	bool has_begun;		       /* that is known */
 	bool at_end;
 	uint32_t peer_minor; /* minor version of the hello */
 	uint64_t n_bytes;    /* returned */
@@ -28,8 +32,8 @@ int wire_reader_init(struct wire_reader *reader, int fd);
 void wire_reader_deinit(struct wire_reader *reader);
 
 /*
- * Reads once, blocking if need be, and invalidates earlier views. 0 or -errno, also -EINTR; sets
- * `at_end` at the end of input.
+ * Reads once, blocking if need be, and invalidates earlier views. 0, WIRE_E_COMPRESSED, or -errno,
+ * also -EINTR; sets `at_end` at the end of input.
  */
 int wire_reader_fill(struct wire_reader *reader);
 

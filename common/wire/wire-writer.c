@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
 #include <poll.h>
+#include <stdlib.h>
 
 #include "common/base/zero-pages.h"
 #include "common/wire/wire-writer.h"
@@ -16,6 +17,18 @@ void wire_writer_deinit(struct wire_writer *writer)
 {
 	zero_pages_give_back(writer->buffer, WIRE_WRITER_SIZE);
 	writer->buffer = NULL;
+	if (writer->compressed)
+		zstd_output_deinit(writer->compressed);
+	free(writer->compressed);
+	writer->compressed = NULL;
+}
+
+int wire_writer_compress(struct wire_writer *writer, int level)
+{
+	writer->compressed = calloc(1, sizeof(*writer->compressed));
+	return writer->compressed ? zstd_output_init(writer->compressed, level,
+						     WIRE_WRITER_MARK + WIRE_RECORD_MAX)
+				  : -ENOMEM;
 }
 
 /* Joins pieces that are adjacent in memory. */
@@ -101,9 +114,8 @@ static int advance(struct wire_writer *writer, int first, size_t n)
 	return first;
 }
 
-int wire_writer_flush(struct wire_writer *writer)
+static void write_parts(struct wire_writer *writer)
 {
-	uint64_t begun = clock_now(CLOCK_MONOTONIC);
 	int first = 0;
 
 	while (!writer->error && first < writer->n_parts) {
@@ -116,9 +128,47 @@ int wire_writer_flush(struct wire_writer *writer)
 		if (n < 0 && (errno != EINTR || (writer->gives_up && writer->gives_up())))
 			writer->error = -errno;
 	}
-	blocked_time_add(&writer->blocked, begun);
 	writer->n_parts = 0;
 	writer->n_waiting = 0;
 	writer->used = 0;
+}
+
+/* Replaces the parts. */
+static void set_part(struct wire_writer *writer, const struct iovec *part)
+{
+	writer->parts[0] = *part;
+	writer->n_parts = part->iov_len > 0;
+	writer->n_waiting = part->iov_len;
+}
+
+int wire_writer_flush(struct wire_writer *writer)
+{
+	uint64_t begun = clock_now(CLOCK_MONOTONIC);
+	struct iovec piece;
+	int r = 0;
+
+	if (writer->compressed && writer->n_parts) {
+		r = zstd_output_add(writer->compressed, writer->parts, writer->n_parts, &piece);
+		set_part(writer, &piece);
+	}
+	writer->error = writer->error ?: r;
+	write_parts(writer);
+	blocked_time_add(&writer->blocked, begun);
+	return writer->error;
+}
+
+int wire_writer_finish(struct wire_writer *writer)
+{
+	struct iovec piece;
+	int r = wire_writer_flush(writer);
+
+	if (r < 0 || !writer->compressed)
+		return r;
+	r = zstd_output_end(writer->compressed, &piece);
+	set_part(writer, &piece);
+	writer->error = r;
+	write_parts(writer);
+	if (writer->error == -EPIPE) /* the reader has all records, and has exited */
+		writer->error = 0;
 	return writer->error;
 }

@@ -9,6 +9,7 @@
 #include <sys/uio.h>
 
 #include "common/base/blocked-time.h"
+#include "common/file/zstd-output.h"
 #include "common/wire/wire.h"
 
 enum {
@@ -28,7 +29,8 @@ struct wire_writer {
 	uint64_t n_bytes;
 	uint64_t n_records;
 	uint64_t totals[WIRE_TYPE_MAX];
-	struct blocked_time blocked; /* in flushes */
+	struct blocked_time blocked;	/* in flushes */
+	struct zstd_output *compressed; /* NULL: it is not */
 	bool (*gives_up)(void); /* called when a signal interrupts a write: true ends it; or NULL */
 };
 
@@ -44,5 +46,12 @@ int wire_writer_put(struct wire_writer *writer, enum wire_record_id id, const vo
 /* Adds an encoded record, which is borrowed. 0 or -errno. */
 int wire_writer_pass(struct wire_writer *writer, const struct wire_raw *raw);
 
+/* Compresses all that is written from now on: zstd_output_init(). 0 or -ENOMEM. */
+int wire_writer_compress(struct wire_writer *writer, int level);
+
 /* Writes all that was added, blocking while the pipe is full. 0 or -errno. */
 int wire_writer_flush(struct wire_writer *writer);
+
+/* After the last record: flushes, and writes what a compressed stream has at its end. 0 or -errno.
+ */
+int wire_writer_finish(struct wire_writer *writer);

@@ -164,6 +164,8 @@ const char *wire_outcome_text(enum wire_outcome outcome)
 		return "its padding is not zero";
 	case WIRE_E_MAGIC:
 		return "it is not a stackpipe stream";
+	case WIRE_E_COMPRESSED:
+		return "its compressed data is damaged, or needs more than 8 MiB to decompress";
 	case WIRE_E_VERSION:
 		return "the stream has a different protocol version";
 	}

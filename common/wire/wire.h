@@ -61,6 +61,7 @@ enum wire_outcome {
 	WIRE_E_PADDING, /* a padding byte or header flag that is not zero */
 	WIRE_E_MAGIC,	/* not a stackpipe stream at all */
 	WIRE_E_VERSION, /* a stream of another major version */
+	WIRE_E_COMPRESSED, /* what cannot be decompressed */
 };
 
 /* One line for a message. */

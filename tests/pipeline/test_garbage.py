@@ -97,7 +97,10 @@ class Compressed(ReaderTest):
         self.assertIn(f"{program} -dc", done.stderr.decode())
 
     def test_streams(self):
+        """Those of zstd are decompressed: test_compressed.py."""
         for program, compress in COMPRESSED.items():
+            if program == "zstd":
+                continue
             self.check(lambda stream: {program: compress(stream), f"nothing, {program}": compress(b"")},
                        lambda done, name: self.assert_told(done, name, program))
 

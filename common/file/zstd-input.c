@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "common/base/zero-pages.h"
+#include "common/file/zstd-input.h"
+
+enum { READ_SIZE = 256 * 1024 };
+
+bool zstd_input_is(const void *bytes, size_t size)
+{
+	static const unsigned char magic[ZSTD_INPUT_MAGIC_SIZE] = { 0x28, 0xb5, 0x2f, 0xfd };
+
+	return size >= sizeof(magic) && !memcmp(bytes, magic, sizeof(magic));
+}
+
+int zstd_input_init(struct zstd_input *input, const void *first, size_t size)
+{
+	*input = (struct zstd_input){
+		.decoder = ZSTD_createDCtx(),
+		.size = size > READ_SIZE ? size : READ_SIZE,
+		.end = size,
+	};
+	input->buffer = zero_pages_get(input->size);
+	if (!input->decoder || !input->buffer ||
+	    ZSTD_isError(ZSTD_DCtx_setParameter(input->decoder, ZSTD_d_windowLogMax,
+						ZSTD_INPUT_WINDOW_LOG_MAX)))
+		return -ENOMEM;
+	memcpy(input->buffer, first, size);
+	return 0;
+}
+
+void zstd_input_deinit(struct zstd_input *input)
+{
+	ZSTD_freeDCtx(input->decoder);
+	zero_pages_give_back(input->buffer, input->size);
+	*input = (struct zstd_input){ 0 };
+}
+
+ssize_t zstd_input_read(struct zstd_input *input, int fd, void *to, size_t size)
+{
+	ZSTD_outBuffer out = { to, size, 0 };
+
+	for (;;) {
+		ZSTD_inBuffer in = { input->buffer, input->end, input->start };
+		size_t r = ZSTD_decompressStream(input->decoder, &out, &in);
+		ssize_t n;
+
+		if (ZSTD_isError(r))
+			return -EBADMSG;
+		input->start = in.pos;
+		if (out.pos)
+			return out.pos;
+		if (input->start < input->end) /* the end of a frame, or one that is skipped */
+			continue;
+		n = read(fd, input->buffer, input->size);
+		if (n <= 0)
+			return n < 0 ? -errno : 0;
+		input->start = 0;
+		input->end = n;
+	}
+}
