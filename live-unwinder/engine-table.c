@@ -11,26 +11,9 @@
 #include <string.h>
 
 #include "common/base/zero-pages.h"
-#include "live-unwinder/engine-table.h"
 #include "live-unwinder/frame-record.h"
-#include "live-unwinder/jit-frames.h"
-#include "live-unwinder/rule-cache.h"
-#include "live-unwinder/stack-reads.h"
 #include "live-unwinder/table-cut.h"
-#include "live-unwinder/v8/v8-builtins.h"
-
-enum {
-	FILE_REACH = 1 << 28, /* bytes: no file extends this far from its code */
-	NO_FILES_MAX = 64,    /* mappings without a file that a search skips */
-};
-
-struct engine_table {
-	struct rule_cache cache;
-	struct stack_reads reads[STACK_READS_THREADS];
-	struct table_store *tables;
-	struct jit_frames jit;
-	struct v8_builtins builtins;
-};
+#include "live-unwinder/table-walk.h"
 
 int engine_table_new(struct table_store *tables, struct engine_table **ret)
 {
@@ -71,48 +54,6 @@ void engine_table_forget(struct engine_table *engine, const struct process *proc
 	jit_frames_forget(&engine->jit, process->number);
 }
 
-/* The frame that the walk has reached. */
-struct table_walk {
-	struct engine_table *engine;
-	struct unwinding *unwinding;
-	struct stack_reads *reads;
-	uint64_t stack_start;
-	uint64_t pc, sp, fp;
-	bool knows_fp;
-	enum wire_stack_end without_fp; /* end reason if `fp` is needed but not known */
-	bool is_sampled;		/* the innermost frame: all of its registers are known */
-	/* Address of the registers that a signal frame saved for this frame; 0: none. */
-	uint64_t interrupted_at;
-	bool is_exact; /* the pc is of an instruction that ran, not a return address */
-	const struct mapping *mapping;	  /* holds the pc */
-	const struct stored_table *entry; /* of the mapping's image */
-	struct stack_words_passed passed; /* of unwinding->words */
-	enum wire_stack_end end;	  /* 0: not ended */
-	enum engine_table_outcome outcome;
-};
-
-static bool read_word(struct table_walk *walk, uint64_t address, uint64_t *ret)
-{
-	if (walk->unwinding->words.n)
-		return stack_words_read(&walk->passed, address, ret);
-	return stack_read_word(&walk->unwinding->sample->stack, walk->stack_start, address, ret);
-}
-
-/* Only the sampled frame and interrupted frames have all registers. */
-static bool find_register(struct table_walk *walk, int64_t number, uint64_t *ret)
-{
-	const struct arch *arch = walk->unwinding->arch;
-
-	if (number < 0 || number >= arch->n_registers)
-		return false;
-	if (walk->is_sampled) {
-		*ret = unwinding_register(walk->unwinding, number);
-		return true;
-	}
-	return walk->interrupted_at &&
-	       read_word(walk, walk->interrupted_at + arch->interrupted_at[number], ret);
-}
-
 /* Without the stack nothing but a table helps, so one that is being compiled is waited for. */
 static const struct stored_table *find_table(const struct table_walk *walk, uint64_t image)
 {
@@ -137,253 +78,10 @@ static void find_mapping(struct table_walk *walk, uint64_t code)
 	walk->mapping = mapping;
 }
 
-static bool end(struct table_walk *walk, enum wire_stack_end reason)
+/* Whether nothing is known of a frame but its return address, stack pointer and frame pointer. */
+static bool is_plain(const struct table_walk *walk)
 {
-	walk->end = reason;
-	return false;
-}
-
-/* elfutils is not asked where it would contradict this engine, not come so far, or has no stack. */
-static bool give_up(struct table_walk *walk, enum engine_table_outcome outcome)
-{
-	struct unwinding *unwinding = walk->unwinding;
-	bool contradicts = unwinding->contradicts_cfi || unwinding->arch != arch_host() ||
-			   (unwinding->n_made && outcome != ENGINE_TABLE_E_PENDING);
-
-	if (!contradicts && !unwinding->words.n) {
-		walk->outcome = outcome;
-		return false;
-	}
-	if (!unwinding->n_frames)
-		unwinding_add_sampled(unwinding);
-	return end(walk, contradicts ? WIRE_stack_end_BAD_UNWIND_INFO : WIRE_stack_end_TRUNCATED);
-}
-
-/* The last frame was left by a step that elfutils cannot confirm. */
-static void note_unconfirmable(struct table_walk *walk)
-{
-	struct unwinding *unwinding = walk->unwinding;
-
-	if (!unwinding->n_verifiable)
-		unwinding->n_verifiable = unwinding->n_frames;
-}
-
-/* The last frame was left by a step that elfutils may contradict. */
-static void overrule(struct table_walk *walk)
-{
-	note_unconfirmable(walk);
-	walk->unwinding->contradicts_cfi = true;
-}
-
-/* Whether an image consists only of what is mapped, with no file data before or behind it. */
-static bool is_no_file(const struct table_walk *walk, const struct mapping *mapping)
-{
-	const struct image *image =
-		image_table_find(walk->engine->tables->files->table, mapping->image);
-
-	return image && image->kind != WIRE_image_kind_FILE;
-}
-
-/* Whether no file can be mapped at an address: it is near sp, or far from all files' code. */
-static bool is_beyond_files(const struct table_walk *walk, uint64_t address)
-{
-	const struct mapping_table *mappings = process_mappings(walk->unwinding->process);
-	const struct mapping *behind = mapping_table_next(mappings, address);
-	const struct mapping *before = mapping_table_previous(mappings, address);
-
-	if (address - walk->stack_start < STACK_REACH)
-		return true;
-	if (behind && behind->start <= address)
-		return false; /* within code */
-	for (int i = 0; i < NO_FILES_MAX && before && is_no_file(walk, before); i++)
-		before = mapping_table_previous(mappings, before->start);
-	for (int i = 0; i < NO_FILES_MAX && behind && is_no_file(walk, behind); i++)
-		behind = mapping_table_next(mappings, behind->end);
-	return (!before || address - before->end > FILE_REACH) &&
-	       (!behind || behind->start - address > FILE_REACH);
-}
-
-/* Ends at a word that was not captured. elfutils may read it from a file, if one can be there. */
-static bool miss(struct table_walk *walk, uint64_t address)
-{
-	/* No user address has higher bits. */
-	if (address >> USER_BITS || !is_beyond_files(walk, address))
-		return give_up(walk, ENGINE_TABLE_E_BAD);
-	return end(walk, unwinding_end_without_word(walk->unwinding, address));
-}
-
-/* Reads a word that the step to the caller requires. */
-static bool fetch_word(struct table_walk *walk, uint64_t address, uint64_t *ret)
-{
-	return read_word(walk, address, ret) || miss(walk, address);
-}
-
-/* Reads a word relative to fp, which is unknown if its save slot was not captured. */
-static bool fetch_word_at_fp(struct table_walk *walk, int32_t offset, uint64_t *ret)
-{
-	if (!walk->knows_fp)
-		return end(walk, walk->without_fp);
-	return fetch_word(walk, walk->fp + offset, ret);
-}
-
-/* false: the caller cannot be found; the reason is recorded. */
-static bool find_cfa(struct table_walk *walk, const struct unwind_rule *rule, uint64_t *ret)
-{
-	switch (rule->cfa) {
-	case UNWIND_CFA_SP:
-		*ret = walk->sp + rule->cfa_offset;
-		return true;
-	case UNWIND_CFA_FP:
-		if (!walk->knows_fp)
-			return end(walk, walk->without_fp);
-		*ret = walk->fp + rule->cfa_offset;
-		return true;
-	case UNWIND_CFA_REGISTER:
-		if (!find_register(walk, rule->cfa_register, ret))
-			return give_up(walk, ENGINE_TABLE_E_REGISTER);
-		*ret += rule->cfa_offset;
-		return true;
-	case UNWIND_CFA_AT_SP:
-		if (!fetch_word(walk, walk->sp + rule->cfa_offset, ret))
-			return false;
-		*ret += rule->cfa_addend;
-		return true;
-	case UNWIND_CFA_AT_FP:
-		if (!fetch_word_at_fp(walk, rule->cfa_offset, ret))
-			return false;
-		*ret += rule->cfa_addend;
-		return true;
-	case UNWIND_CFA_PLT:
-		*ret = walk->sp + rule->cfa_offset +
-		       ((walk->pc & 15) >= rule->cfa_register ? 8 : 0);
-		return true;
-	case UNWIND_CFA_LOST:
-		overrule(walk);
-		return end(walk, WIRE_stack_end_BAD_UNWIND_INFO);
-	default:
-		return give_up(walk, ENGINE_TABLE_E_RULE);
-	}
-}
-
-static bool find_return_address(struct table_walk *walk, const struct unwind_rule *rule,
-				uint64_t cfa, uint64_t *ret)
-{
-	int32_t offset = rule->return_address_offset;
-
-	switch (rule->return_address) {
-	case UNWIND_VALUE_AT_CFA:
-		return fetch_word(walk, cfa + offset, ret);
-	case UNWIND_VALUE_AT_SP:
-		return fetch_word(walk, walk->sp + offset, ret);
-	case UNWIND_VALUE_AT_FP:
-		return fetch_word_at_fp(walk, offset, ret);
-	case UNWIND_VALUE_SAME: /* in the return address register (aarch64) */
-		offset = walk->unwinding->arch->return_address;
-		/* fallthrough */
-	case UNWIND_VALUE_REGISTER:
-		return find_register(walk, offset, ret) || give_up(walk, ENGINE_TABLE_E_REGISTER);
-	default:
-		return give_up(walk, ENGINE_TABLE_E_RULE);
-	}
-}
-
-/*
- * A realigned frame keeps its caller's frame pointer at the frame pointer until it returns. Where
- * code was seen to pop it, the table has that (common/unwind/unwind-popped.h). If the slot is still
- * outside this frame, another form of pop may have run, and the slot would be another frame's: fp
- * is then unknown.
- */
-static bool may_be_popped(const struct table_walk *walk, const struct unwind_rule *rule,
-			  uint64_t cfa)
-{
-	uint64_t place = walk->fp + rule->fp_offset;
-
-	return cfa > walk->sp && place - walk->sp >= cfa - walk->sp;
-}
-
-/* A slot that was not captured leaves fp unknown, which is an error only if fp is needed later. */
-static void load_fp(struct table_walk *walk, uint64_t address)
-{
-	walk->knows_fp = read_word(walk, address, &walk->fp);
-	if (!walk->knows_fp)
-		walk->without_fp = unwinding_end_without_word(walk->unwinding, address);
-}
-
-static bool find_fp(struct table_walk *walk, const struct unwind_rule *rule, uint64_t cfa)
-{
-	switch (rule->fp) {
-	case UNWIND_VALUE_SAME:
-		return true;
-	case UNWIND_VALUE_UNDEFINED:
-		walk->knows_fp = false;
-		walk->without_fp = WIRE_stack_end_TRUNCATED; /* as elfutils ends there */
-		return true;
-	case UNWIND_VALUE_AT_CFA:
-		load_fp(walk, cfa + rule->fp_offset);
-		return true;
-	case UNWIND_VALUE_AT_SP:
-		load_fp(walk, walk->sp + rule->fp_offset);
-		return true;
-	case UNWIND_VALUE_AT_FP:
-		if (walk->knows_fp && may_be_popped(walk, rule, cfa)) {
-			overrule(walk);
-			walk->knows_fp = false;
-			walk->without_fp = WIRE_stack_end_BAD_UNWIND_INFO;
-		} else if (walk->knows_fp) {
-			load_fp(walk, walk->fp + rule->fp_offset);
-		}
-		return true;
-	case UNWIND_VALUE_REGISTER:
-		return find_register(walk, rule->fp_offset, &walk->fp) ||
-		       give_up(walk, ENGINE_TABLE_E_REGISTER);
-	default:
-		return give_up(walk, ENGINE_TABLE_E_RULE);
-	}
-}
-
-/*
- * The address of the registers that a signal frame saved; 0: none. Only the kernel's own frame has
- * a known layout, recognized by its rule's three registers.
- */
-static uint64_t find_interrupted(const struct table_walk *walk, const struct unwind_rule *rule)
-{
-	const struct arch *arch = walk->unwinding->arch;
-	const int16_t *at = arch->interrupted_at;
-
-	return (rule->flags & UNWIND_FLAG_SIGNAL) && rule->cfa == UNWIND_CFA_AT_SP &&
-			       rule->cfa_addend == 0 && rule->cfa_offset == at[arch->sp] &&
-			       rule->return_address == UNWIND_VALUE_AT_SP &&
-			       rule->return_address_offset == at[arch->pc] &&
-			       rule->fp == UNWIND_VALUE_AT_SP && rule->fp_offset == at[arch->fp]
-		       ? walk->sp
-		       : 0;
-}
-
-/* Steps to the caller; false: the stack ends here. */
-static bool step(struct table_walk *walk, const struct unwind_rule *rule)
-{
-	uint64_t cfa, pc;
-
-	if (rule->flags & UNWIND_FLAG_INFERRED)
-		note_unconfirmable(walk);
-	if (rule->flags & UNWIND_FLAG_USER_RULE)
-		overrule(walk);
-	if (rule->return_address == UNWIND_VALUE_UNDEFINED)
-		return end(walk, WIRE_stack_end_COMPLETE);
-	if (!find_cfa(walk, rule, &cfa) || !find_return_address(walk, rule, cfa, &pc) ||
-	    !find_fp(walk, rule, cfa))
-		return false;
-	pc &= walk->unwinding->arch->code_mask;
-	/* No return address, or no progress. */
-	if (pc == 0 || (pc == walk->pc && cfa <= walk->sp))
-		return give_up(walk, ENGINE_TABLE_E_BAD);
-	walk->interrupted_at = find_interrupted(walk, rule);
-	stack_reads_add(walk->reads, cfa - sizeof(pc));
-	walk->pc = pc;
-	walk->sp = cfa;
-	walk->is_sampled = false;
-	walk->is_exact = rule->flags & UNWIND_FLAG_SIGNAL;
-	return true;
+	return walk->knows_fp && !walk->is_exact && !walk->is_sampled && !walk->interrupted_at;
 }
 
 static bool add_frame(struct table_walk *walk, const struct unwind_rule *rule)
@@ -396,16 +94,17 @@ static bool add_frame(struct table_walk *walk, const struct unwind_rule *rule)
 	if (mapping && is_exact && walk->pc == mapping->end)
 		mapping = mapping_table_find(process_mappings(unwinding->process), walk->pc);
 	if (unwinding->n_frames == unwinding->n_frames_max)
-		return end(walk, WIRE_stack_end_FRAME_LIMIT);
+		return table_walk_end(walk, WIRE_stack_end_FRAME_LIMIT);
 	if (!mapping && !walk->is_sampled)
-		return end(walk, WIRE_stack_end_NO_MAPPING);
+		return table_walk_end(walk, WIRE_stack_end_NO_MAPPING);
 	unwinding_note_stack_pointer(unwinding, walk->sp);
 	unwinding->frames[unwinding->n_frames++] = (struct wire_frame){
 		.address = walk->pc,
 		.mapping = mapping ? mapping->number : 0,
 		.flags = is_exact ? WIRE_frame_flags_EXACT : 0,
 	};
-	return mapping || end(walk, WIRE_stack_end_NO_MAPPING);
+	passed_walk_add_place(&walk->engine->passed, walk->sp, walk->fp, is_plain(walk));
+	return mapping || table_walk_end(walk, WIRE_stack_end_NO_MAPPING);
 }
 
 /* Nothing proves this step, so the frame is marked FRAME_POINTER. */
@@ -415,7 +114,7 @@ static bool step_by_record(struct table_walk *walk, const struct frame_record *r
 
 	unwinding->frames[unwinding->n_frames - 1].flags |= WIRE_frame_flags_FRAME_POINTER;
 	unwinding->is_unproved = true;
-	note_unconfirmable(walk);
+	table_walk_note_unconfirmable(walk);
 	stack_reads_add(walk->reads, record->at);
 	walk->pc = record->pc;
 	walk->sp = record->at + unwinding->arch->frame_record_size;
@@ -432,7 +131,7 @@ static bool step_by_frame_pointer(struct table_walk *walk)
 
 	if (!walk->knows_fp ||
 	    !frame_record_find(walk->unwinding, &walk->engine->cache, walk->sp, walk->fp, &record))
-		return end(walk, WIRE_stack_end_NO_UNWIND_INFO);
+		return table_walk_end(walk, WIRE_stack_end_NO_UNWIND_INFO);
 	return step_by_record(walk, &record);
 }
 
@@ -444,10 +143,10 @@ static bool step_by_call(struct table_walk *walk)
 	struct made_caller caller;
 
 	if (!made_calls_find(&unwinding->calls, &frame, &caller))
-		return end(walk, WIRE_stack_end_NO_UNWIND_INFO);
+		return table_walk_end(walk, WIRE_stack_end_NO_UNWIND_INFO);
 	if (!unwinding->told.sp)
 		unwinding->told = frame;
-	note_unconfirmable(walk);
+	table_walk_note_unconfirmable(walk);
 	stack_reads_add(walk->reads, caller.sp - sizeof(caller.pc));
 	walk->pc = caller.pc;
 	walk->sp = caller.sp;
@@ -465,7 +164,7 @@ static void note_made(struct table_walk *walk)
 	struct unwinding *unwinding = walk->unwinding;
 
 	unwinding->made[unwinding->n_made++] = unwinding->n_frames - 1;
-	note_unconfirmable(walk);
+	table_walk_note_unconfirmable(walk);
 }
 
 /* Code in the frame of an interpreter's loop may have pushed some words. */
@@ -486,7 +185,7 @@ static bool step_as_loop(struct table_walk *walk)
 		return false;
 	note_made(walk);
 	walk->sp += pushed[i];
-	return step(walk, rule);
+	return table_walk_step(walk, rule);
 }
 
 /* To the interpreter that has called the code: it is proved by the call there. */
@@ -523,9 +222,9 @@ static bool step_out_of_jit_code(struct table_walk *walk)
 		return true;
 	switch (jit_frames_find(&engine->jit, walk->unwinding, walk->pc, walk->is_exact, &rule)) {
 	case CODE_FRAME_RULE:
-		return step(walk, &rule);
+		return table_walk_step(walk, &rule);
 	case CODE_FRAME_NONE:
-		return end(walk, WIRE_stack_end_NO_UNWIND_INFO);
+		return table_walk_end(walk, WIRE_stack_end_NO_UNWIND_INFO);
 	case CODE_FRAME_POINTER:
 		return step_by_frame_pointer(walk);
 	default:
@@ -550,13 +249,13 @@ static bool step_out_of_builtin(struct table_walk *walk, const struct v8_builtin
 	if (!running)
 		return step_by_frame_pointer(walk);
 	if (running->has_rule)
-		return step(walk, &running->rule);
+		return table_walk_step(walk, &running->rule);
 	if (frame_record_find_unmade(walk->unwinding, &engine->cache, &engine->builtins, walk->sp,
 				     walk->fp, &record))
 		return step_by_record(walk, &record);
 	return v8_builtin_has_frame_of(running, walk->fp - walk->sp)
 		       ? step_by_frame_pointer(walk)
-		       : end(walk, WIRE_stack_end_NO_UNWIND_INFO);
+		       : table_walk_end(walk, WIRE_stack_end_NO_UNWIND_INFO);
 }
 
 /* Only V8's builtins are followed without unwind information, and stubs whose file is gone. */
@@ -571,12 +270,12 @@ static bool step_out_of_file(struct table_walk *walk)
 	    made_calls_have_stub(&walk->unwinding->calls, walk->sp))
 		return step_by_call(walk);
 	if (!image || walk->entry->state != TABLE_READY || !walk->knows_fp)
-		return end(walk, WIRE_stack_end_NO_UNWIND_INFO);
+		return table_walk_end(walk, WIRE_stack_end_NO_UNWIND_INFO);
 	offset = walk->pc - walk->mapping->start + walk->mapping->offset;
 	if (walk->is_exact)
 		running = v8_builtins_find(builtins, image, offset);
 	if (walk->is_exact ? !running : !v8_builtins_has(builtins, image, offset - 1))
-		return end(walk, WIRE_stack_end_NO_UNWIND_INFO);
+		return table_walk_end(walk, WIRE_stack_end_NO_UNWIND_INFO);
 	return step_out_of_builtin(walk, running);
 }
 
@@ -586,13 +285,13 @@ static bool add_lost_frame(struct table_walk *walk)
 	struct unwinding *unwinding = walk->unwinding;
 
 	if (unwinding->n_frames == unwinding->n_frames_max)
-		return end(walk, WIRE_stack_end_FRAME_LIMIT);
+		return table_walk_end(walk, WIRE_stack_end_FRAME_LIMIT);
 	unwinding_note_stack_pointer(unwinding, walk->sp);
 	unwinding->frames[unwinding->n_frames++] = (struct wire_frame){
 		.address = walk->pc,
 		.flags = walk->is_exact ? WIRE_frame_flags_EXACT : 0,
 	};
-	return end(walk, WIRE_stack_end_IMAGE_UNAVAILABLE);
+	return table_walk_end(walk, WIRE_stack_end_IMAGE_UNAVAILABLE);
 }
 
 /* Whether a missing rule means missing unwind information. */
@@ -653,13 +352,13 @@ static bool lacks_call(const struct table_walk *walk, uint64_t place,
 /* An uncalled function has no caller: complete if its rule agrees, else no unwind information. */
 static bool visit_start(struct table_walk *walk, const struct unwind_rule *rule)
 {
-	overrule(walk);
+	table_walk_overrule(walk);
 	walk->is_exact = true;
 	if (!add_frame(walk, rule))
 		return false;
-	return end(walk, rule->return_address == UNWIND_VALUE_UNDEFINED
-				 ? WIRE_stack_end_COMPLETE
-				 : WIRE_stack_end_NO_UNWIND_INFO);
+	return table_walk_end(walk, rule->return_address == UNWIND_VALUE_UNDEFINED
+					    ? WIRE_stack_end_COMPLETE
+					    : WIRE_stack_end_NO_UNWIND_INFO);
 }
 
 /*
@@ -677,8 +376,8 @@ static bool is_returned_to(struct table_walk *walk, uint64_t place, const struct
 		return visit_start(walk, start);
 	if (!rule)
 		return true;
-	overrule(walk);
-	return end(walk, WIRE_stack_end_BAD_UNWIND_INFO);
+	table_walk_overrule(walk);
+	return table_walk_end(walk, WIRE_stack_end_BAD_UNWIND_INFO);
 }
 
 /* Handles one frame; false: it is the last one. */
@@ -700,7 +399,7 @@ static bool visit(struct table_walk *walk)
 		if (entry)
 			rule = rule_cache_find(&walk->engine->cache, entry, place);
 		if (!rule && !has_given_all(entry))
-			return give_up(walk, ENGINE_TABLE_E_PENDING);
+			return table_walk_give_up(walk, ENGINE_TABLE_E_PENDING);
 		if (!rule && find_signal_return(walk, place, &of_signal))
 			rule = &of_signal;
 		if (!walk->is_exact && !is_returned_to(walk, place, rule))
@@ -711,11 +410,12 @@ static bool visit(struct table_walk *walk)
 	if (is_told)
 		return step_by_call(walk);
 	if (rule && made_calls_have(&walk->unwinding->calls, code)) {
-		overrule(walk);
+		table_walk_overrule(walk);
 		return step_by_call(walk);
 	}
 	if (rule)
-		return step(walk, rule);
+		return table_walk_step(walk, rule);
+	walk->engine->passed.is_other = true; /* not by its tables alone */
 	return walk->mapping && frame_record_may_be_made(walk->entry) ? step_out_of_jit_code(walk)
 								      : step_out_of_file(walk);
 }
@@ -757,15 +457,102 @@ static void settle_end(const struct table_walk *walk)
 		unwinding->end = WIRE_stack_end_UNPROVED;
 }
 
+/*
+ * Whether the words that led on from a frame are still there. If not, no frame is met up to the one
+ * that the first other word led from.
+ */
+static bool has_same_words(struct table_walk *walk)
+{
+	const struct last_walk *last = walk->last;
+	struct stack_words_passed words = walk->words;
+	uint64_t word;
+
+	for (uint32_t i = last->places[walk->met].words_at; i < LAST_WALK_WORDS_MAX; i++) {
+		if (table_walk_find_word(walk, last->words[i].address, &word) &&
+		    word == last->words[i].value)
+			continue;
+		walk->words = words;
+		walk->met = last_walk_frame_of(last, i) + 1;
+		return false;
+	}
+	return true;
+}
+
+/* The frames and reads of the rest of the last walk are this one's, too. */
+static void add_rest(struct table_walk *walk, size_t n)
+{
+	struct unwinding *unwinding = walk->unwinding;
+	const struct last_walk *last = walk->last;
+	const struct walk_place *places = &last->places[walk->met];
+
+	for (size_t i = 0; unwinding->stack_pointers && i < n; i++)
+		unwinding->stack_pointers[unwinding->n_frames + i] = places[i].sp;
+	memcpy(&unwinding->frames[unwinding->n_frames], &last->frames[walk->met],
+	       n * sizeof(*last->frames));
+	unwinding->n_frames += n;
+	for (size_t i = 1; i < n && walk->reads->n < STACK_READS_MAX; i++)
+		stack_reads_add(walk->reads, places[i].sp - sizeof(uint64_t));
+}
+
+/* Whether the walk has come to where the thread's last one was, so that it ends alike. */
+static bool go_on_as_before(struct table_walk *walk)
+{
+	struct unwinding *unwinding = walk->unwinding;
+	const struct last_walk *last = walk->last;
+	size_t n;
+
+	if (walk->met == LAST_WALK_FRAMES_MAX || !is_plain(walk) ||
+	    !last_walk_has(last, &walk->met, walk->pc, walk->sp, walk->fp))
+		return false;
+	n = LAST_WALK_FRAMES_MAX - walk->met;
+	if (n > unwinding->n_frames_max - unwinding->n_frames || !has_same_words(walk))
+		return false;
+	add_rest(walk, n);
+	walk->goes_on = true;
+	walk->fp = last->last_fp;
+	walk->end = WIRE_stack_end_COMPLETE;
+	return true;
+}
+
+/* Whether all of a walk follows from words, mappings and tables. */
+static bool may_be_kept(const struct table_walk *walk, const struct walk_basis *basis)
+{
+	const struct unwinding *unwinding = walk->unwinding;
+
+	return basis->version && walk->end == WIRE_stack_end_COMPLETE && walk->knows_fp &&
+	       !walk->engine->passed.is_other && !unwinding->n_verifiable && !unwinding->n_made &&
+	       !unwinding->contradicts_cfi;
+}
+
+static void keep(const struct table_walk *walk, const struct walk_basis *basis)
+{
+	struct engine_table *engine = walk->engine;
+	struct last_walk *last = &engine->last[basis->tid & (LAST_WALKS_THREADS - 1)];
+
+	last_walk_keep(last, &engine->passed, walk->unwinding->frames,
+		       walk->goes_on ? walk->met : LAST_WALK_FRAMES_MAX);
+	last->basis = *basis;
+	last->time = walk->unwinding->sample->time;
+	last->last_fp = walk->fp;
+}
+
 enum engine_table_outcome engine_table_unwind(struct engine_table *engine,
 					      struct unwinding *unwinding)
 {
 	const struct arch *arch = unwinding->arch;
 	uint64_t sp = unwinding_register(unwinding, arch->sp);
+	const struct walk_basis basis = {
+		.version = unwinding->is_alone || unwinding->calls.are_told
+				   ? 0
+				   : process_version(unwinding->process),
+		.tables = engine->tables->n_removed,
+		.tid = unwinding->sample->tid,
+	};
 	struct table_walk walk = {
 		.engine = engine,
 		.unwinding = unwinding,
-		.passed = { &unwinding->words, 0 },
+		.words = { &unwinding->words, 0 },
+		.last = last_walk_find(engine->last, &basis, unwinding->sample->time),
 		.reads = stack_reads_begin(engine->reads, unwinding->sample, sp),
 		.stack_start = sp,
 		.pc = unwinding_register(unwinding, arch->pc),
@@ -781,11 +568,16 @@ enum engine_table_outcome engine_table_unwind(struct engine_table *engine,
 	unwinding->contradicts_cfi = unwinding->is_unproved = false;
 	unwinding->told = (struct made_caller){ 0 };
 	unwinding->builtins = &engine->builtins;
-	while (visit(&walk))
+	passed_walk_begin(&engine->passed);
+	walk.met = walk.last ? walk.last->first : LAST_WALK_FRAMES_MAX;
+	while (!go_on_as_before(&walk) && visit(&walk))
 		;
-	if (walk.outcome == ENGINE_TABLE_OK)
-		settle_end(&walk);
-	return walk.outcome;
+	if (walk.outcome != ENGINE_TABLE_OK)
+		return walk.outcome;
+	settle_end(&walk);
+	if (may_be_kept(&walk, &basis))
+		keep(&walk, &basis);
+	return ENGINE_TABLE_OK;
 }
 
 void engine_table_cut(struct engine_table *engine, struct unwinding *unwinding)

@@ -32,6 +32,7 @@ struct unwinding {
 	size_t n_frames, n_frames_max;
 	enum wire_stack_end end;
 	struct wire_words words; /* all that is known of the stack, instead of it; or none */
+	bool is_alone;	      /* earlier answers must not help with it: it is compared with one */
 	uint32_t stack_asked; /* bytes that the kernel was to copy; 0: not a copy by the kernel */
 	struct made_calls calls;	    /* of its code without frame pointers */
 	const struct v8_builtins *builtins; /* that an engine has met; NULL: it knows none */

@@ -22,6 +22,7 @@ enum {
 
 	MAPPINGS_MAX = 4,
 	REGISTERS_MAX = 17,
+	WORDS_CHANGED = 24,
 };
 
 /* The only images that exist. */
@@ -81,6 +82,7 @@ static void scene_init(struct scene *scene)
 
 	*scene = (struct scene){ .stage.program = &program };
 	scene->process.space = &scene->space;
+	scene->space.version = 1;
 	fuzz_check(elf_cache_init(&scene->files, &scene->stage, &scene->images, &hello) == 0);
 	scene->files.client.has_server = true; /* … but the recorded stream had one */
 	table_store_init(&scene->tables, &scene->files, &no_cache, TABLE_STORE_WAIT);
@@ -242,7 +244,34 @@ static void check_answer(const struct unwinding *unwinding)
 		fuzz_check(unwinding->failed_image);
 }
 
-/* Unwinds twice: with empty caches, then with the filled ones. */
+/*
+ * A stack in which one word is another one has the answer that it has if nothing is known of
+ * earlier stacks.
+ */
+static void check_changed(struct scene *scene, const struct unwinding *before,
+			  const struct wire_sample *sample, uint64_t *word)
+{
+	_cleanup_free_ struct wire_frame *frames = calloc(before->n_frames_max, sizeof(*frames));
+	_cleanup_free_ struct wire_frame *frames_alone =
+		calloc(before->n_frames_max, sizeof(*frames));
+	struct unwinding changed = *before, alone;
+	uint64_t old = *word;
+	enum engine_table_outcome outcome;
+
+	*word ^= 1ULL << (old & 15);
+	changed.sample = sample;
+	changed.frames = frames;
+	alone = changed;
+	alone.frames = frames_alone;
+	alone.is_alone = true;
+	outcome = engine_table_unwind(scene->engine, &changed);
+	fuzz_check(engine_table_unwind(scene->engine, &alone) == outcome);
+	if (outcome == ENGINE_TABLE_OK)
+		fuzz_check(unwinding_is_same(&changed, &alone) && changed.last_fp == alone.last_fp);
+	*word = old;
+}
+
+/* Unwinds twice: with empty caches, then with the filled ones. Then with some other words. */
 static void check_sample(struct scene *scene, const struct wire_sample *sample, size_t n_frames_max)
 {
 	_cleanup_free_ struct wire_frame *frames = calloc(n_frames_max, sizeof(*frames));
@@ -263,7 +292,10 @@ static void check_sample(struct scene *scene, const struct wire_sample *sample, 
 	if (outcome != ENGINE_TABLE_OK)
 		return;
 	check_answer(&unwinding);
-	fuzz_check(unwinding_is_same(&again, &unwinding));
+	fuzz_check(unwinding_is_same(&again, &unwinding) && again.last_fp == unwinding.last_fp);
+	for (size_t i = 0; i < WORDS_CHANGED && (i + 1) * sizeof(uint64_t) <= sample->stack.size;
+	     i++)
+		check_changed(scene, &unwinding, sample, (uint64_t *)sample->stack.data + i);
 }
 
 /* Without the stack there is always an answer, whatever the words of it are. */
@@ -288,6 +320,7 @@ static void check_words(struct scene *scene, const struct wire_sample *sample, s
 		return;
 	fuzz_check(engine_table_unwind(scene->engine, &unwinding) == ENGINE_TABLE_OK);
 	check_answer(&unwinding);
+	check_changed(scene, &unwinding, &without_stack, (uint64_t *)sample->stack.data + 1);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

@@ -188,6 +188,7 @@ static int judge(struct live_unwinder *self, struct unwinding *copied)
 	struct unwinding by_words = verify_begin(&self->verify, copied);
 
 	by_words.words = copied->sample->words;
+	by_words.is_alone = true;
 	engines_unwind_by_words(&self->engines, &by_words);
 	return verify_judge(&self->verify, &self->identity, &by_words, copied);
 }

@@ -51,7 +51,7 @@ def cpu_of_stage(stream, engine, directory):
 def measure(name, command, arguments, directory):
     stream = directory / f"{name}.stream"
     with open(stream, "wb") as stdout:
-        subprocess.run([program("perf-source"), "-q", "-F", arguments.rate, "-s", "65528", "-m", "64M",
+        subprocess.run([program("perf-source"), "-q", "--unwind=copy", "-F", arguments.rate, "-s", "65528", "-m", "64M",
                         "--", *command], stdout=stdout, stderr=subprocess.DEVNULL, check=True)
     subprocess.run([BUILD / "tests" / "bench" / "engines", stream], check=True)
     forget(stream)
