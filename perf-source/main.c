@@ -21,6 +21,7 @@ enum {
 	KEY_NO_INTERPRETERS,
 	KEY_UNWIND,
 	KEY_JUDGE,
+	KEY_NO_CACHE,
 };
 enum {
 	DEFAULT_RATE = 999,
@@ -65,6 +66,8 @@ static const struct argp_option option_table[] = {
 	  "Of N stacks that the kernel walks copy one as well, so that live-unwinder compares both "
 	  "(default 128; 0: none)",
 	  0 },
+	{ "no-cache", KEY_NO_CACHE, NULL, 0,
+	  "Do not use unwind tables that live-unwinder has cached on disk (default: with BPF)", 0 },
 	{ "duration", 'd', "SECONDS", 0,
 	  "Stop recording after SECONDS; fractions are allowed (default: no limit)", 0 },
 	{ "event", 'e', "EVENT[,EVENT]", 0,
@@ -323,6 +326,9 @@ static error_t parse_amount(int key, const char *arg, struct argp_state *state,
 		if (!parse_number(arg, 0, UINT32_MAX, "", &number))
 			stage_usage_error(state, "--judge takes a number of stacks, not '%s'", arg);
 		options->judged_every = number;
+		return 0;
+	case KEY_NO_CACHE:
+		options->no_cache = true;
 		return 0;
 	case 'd':
 		if (!parse_real(arg, 1e-3, 1e9, "", &number))

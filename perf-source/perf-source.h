@@ -50,6 +50,7 @@ struct perf_source_options {
 	bool no_interpreters;
 	bool needs_interpreters; /* without what they need it fails */
 	enum unwind_mode unwind;
+	bool no_cache;
 	int compression_level; /* 0: the stream is not compressed */
 	uint32_t judged_every; /* of so many stacks that the kernel walks one is copied as well */
 	uint64_t counter_interval; /* nanoseconds; 0: no counters */

@@ -198,14 +198,18 @@ int programs_load(struct stage *stage, struct perf_source *self)
 
 int programs_begin_walks(struct perf_source *self)
 {
+	struct table_cache cache = { -1 };
+
 	if (!self->n_sample_programs || !self->event_set.setup.has_sample_parts ||
 	    !walks_stacks(self))
 		return 0;
 	self->looked_at = calloc(self->event_set.n_cpus, sizeof(*self->looked_at));
 	if (!self->looked_at)
 		return -ENOMEM;
+	if (!self->options.no_cache)
+		table_cache_open(&cache);
 	return kernel_walks_init(&self->kernel_walks, &self->sample_programs[0], &self->processes,
-				 &self->images);
+				 &self->images, cache);
 }
 
 /* Waits that are sampled as threads are switched out have their contexts as other samples do. */

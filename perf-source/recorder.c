@@ -480,6 +480,21 @@ static void look_at_sideband(void *arg)
 	kernel_walks_end_look(&self->kernel_walks);
 }
 
+/* Waits no longer than what has been begun may take. */
+static bool wait_for_rings(const struct perf_source *self, struct ring_poll *polled)
+{
+	_Static_assert((int)CONTEXTS_HELPERS_MAX < (int)RING_POLL_HELPERS, "and one for tables");
+	bool has_contexts = self->contexts.search.wanted;
+
+	for (size_t i = 0; has_contexts && i < CONTEXTS_HELPERS_MAX; i++)
+		ring_poll_set_helper(polled, i, contexts_helper(&self->contexts, i));
+	ring_poll_set_helper(polled, CONTEXTS_HELPERS_MAX,
+			     kernel_walks_helper(&self->kernel_walks));
+	polled->is_busy = (has_contexts && contexts_are_coming(&self->contexts)) ||
+			  kernel_walks_are_coming(&self->kernel_walks);
+	return ring_poll_wait(polled);
+}
+
 static int record(struct stage *stage, struct perf_source *self, struct ring_poll *polled)
 {
 	uint64_t begun = clock_now(CLOCK_MONOTONIC);
@@ -488,9 +503,6 @@ static int record(struct stage *stage, struct perf_source *self, struct ring_pol
 
 	while (r == 0 && goes_on && !stage_should_stop()) {
 		r = drain(stage, self, look(self));
-		polled->is_busy =
-			(self->contexts.search.wanted && contexts_are_coming(&self->contexts)) ||
-			kernel_walks_are_coming(&self->kernel_walks);
 		if (r == 0)
 			r = images_take_states(&self->images);
 		if (r == 0 && self->contexts.search.wanted)
@@ -503,7 +515,7 @@ static int record(struct stage *stage, struct perf_source *self, struct ring_pol
 			r = hotplug_follow(self, stage);
 		if (r == 0)
 			r = read_again_if_lost(self);
-		goes_on = ring_poll_wait(polled);
+		goes_on = wait_for_rings(self, polled);
 		if (!goes_on)
 			emit_end(stage, &self->options);
 		if (self->options.duration &&

@@ -10,7 +10,8 @@ enum {
 	WAIT_MS = 250,	      /* at most: rings of quiet CPUs never reach their watermark */
 	BUSY_WAIT_MS = 10,    /* the same while contexts are looked for */
 	NEWS_WAIT_MS = 20,    /* for more news, and until it is old enough (merge.h) */
-	FIRST_WAIT_MS = 4,    /* of that: a program that begins maps its libraries */
+	FIRST_LOOKS_MS = 4,   /* of that: a look each millisecond, */
+	LOOK_MS = 4,	      /* and then one each of these */
 	NO_NEWS_WAIT_MS = 50, /* the same after a wake-up without news */
 	FILLED_PART = 4,      /* a side-band ring that is a 4th full is read at once */
 };
@@ -23,7 +24,7 @@ int ring_poll_init(struct ring_poll *polled, const int *process_fds, size_t n_pr
 	polled->n_sideband = polled->event_set->n_cpus;
 	polled->n_rings = polled->event_set->n_rings;
 	polled->n_processes = n_processes;
-	polled->n = polled->n_rings + polled->n_processes + 1;
+	polled->n = polled->n_rings + polled->n_processes + 1 + RING_POLL_HELPERS;
 	polled->fds = calloc(polled->n, sizeof(*polled->fds));
 	polled->seen = calloc(polled->n_sideband, sizeof(*polled->seen));
 	if (!polled->fds || !polled->seen)
@@ -35,7 +36,14 @@ int ring_poll_init(struct ring_poll *polled, const int *process_fds, size_t n_pr
 	polled->fds[n++].fd = server_fd;
 	for (size_t i = 0; i < n; i++)
 		polled->fds[i].events = POLLIN;
+	for (size_t i = 0; i < RING_POLL_HELPERS; i++)
+		ring_poll_set_helper(polled, i, -1);
 	return 0;
+}
+
+void ring_poll_set_helper(struct ring_poll *polled, size_t i, int fd)
+{
+	polled->fds[polled->n - RING_POLL_HELPERS + i] = (struct pollfd){ fd, POLLIN, 0 };
 }
 
 void ring_poll_deinit(struct ring_poll *polled)
@@ -68,17 +76,23 @@ static bool is_readable(const struct ring_poll *polled, size_t first, size_t end
 	return false;
 }
 
-/* False: a signal has come, or an answer of the image server, for which others wait. */
+/* A program that begins maps its libraries: at first side-band is looked at often. */
+static int next_look(int waited_ms)
+{
+	return waited_ms < FIRST_LOOKS_MS ? 1 : LOOK_MS;
+}
+
+/* False: a signal has come, or an answer of the image server or a helper: others wait for these. */
 static bool wait_for_news(struct ring_poll *polled, int milliseconds)
 {
-	struct pollfd *server = &polled->fds[polled->n - 1];
-	int first = milliseconds < FIRST_WAIT_MS ? milliseconds : FIRST_WAIT_MS;
+	struct pollfd *answers = &polled->fds[polled->n_rings + polled->n_processes];
 
-	polled->at_sideband(polled->arg);
-	if (poll(server, 1, first) != 0)
-		return false;
-	polled->at_sideband(polled->arg);
-	return poll(server, 1, milliseconds - first) == 0;
+	for (int waited = 0; waited < milliseconds; waited += next_look(waited)) {
+		polled->at_sideband(polled->arg);
+		if (poll(answers, 1 + RING_POLL_HELPERS, next_look(waited)) != 0)
+			return false;
+	}
+	return true;
 }
 
 /* Whether to go on waiting: at most side-band rings are readable, and they hold no news. */

@@ -11,6 +11,8 @@
 #include "perf-source/perf/event-set.h"
 #include "perf-source/perf/merge.h"
 
+enum { RING_POLL_HELPERS = 8 };
+
 struct ring_poll {
 	/* Borrowed; filled in before ring_poll_init(). */
 	const struct event_set *event_set;
@@ -19,7 +21,7 @@ struct ring_poll {
 	void (*at_sideband)(void *arg); /* there may be new side-band, which is not taken yet */
 	void *arg;
 
-	struct pollfd *fds; /* rings, the recorded processes, the image server */
+	struct pollfd *fds; /* rings, the recorded processes, the image server, helpers */
 	uint64_t *seen;	    /* by side-band ring: up to where this wait has looked for news */
 	size_t n_sideband, n_rings, n_processes, n;
 	bool is_busy;	     /* contexts are looked for, so waits are short: set by the caller */
@@ -30,6 +32,9 @@ struct ring_poll {
 int ring_poll_init(struct ring_poll *polled, const int *process_fds, size_t n_processes,
 		   int server_fd);
 void ring_poll_deinit(struct ring_poll *polled);
+
+/* Sets the i-th helper whose end, a readable descriptor, is worth a look; -1: there is none. */
+void ring_poll_set_helper(struct ring_poll *polled, size_t i, int fd);
 
 /* Waits until the rings are worth a look. True: a process is left, or none was given. */
 bool ring_poll_wait(struct ring_poll *polled);

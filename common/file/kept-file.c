@@ -167,11 +167,13 @@ int kept_files_open(const struct kept_kind *kind)
 static void name_file(const struct kept_kind *kind, const void *key, size_t key_size,
 		      char ret[NAME_MAX_SIZE])
 {
-	snprintf(ret, NAME_MAX_SIZE, "%016" PRIx64 ".%s", checksum(key, key_size), kind->suffix);
+	size_t named = kind->named ? kind->named : key_size;
+
+	snprintf(ret, NAME_MAX_SIZE, "%016" PRIx64 ".%s", checksum(key, named), kind->suffix);
 }
 
-/* Whether a mapped file is what was saved under the key; then finds what is kept. */
-static bool is_good(const struct kept_kind *kind, const void *key, size_t key_size,
+/* Whether a mapped file is what was saved under a key that begins so; then finds what is kept. */
+static bool is_good(const struct kept_kind *kind, const void *key, size_t key_size, size_t same,
 		    struct kept_file *file)
 {
 	const char *own_key = (const char *)file->map + sizeof(kind->magic);
@@ -179,7 +181,7 @@ static bool is_good(const struct kept_kind *kind, const void *key, size_t key_si
 	size_t head = sizeof(kind->magic) + key_size + sizeof(sums);
 
 	if (file->map_size < head || memcmp(file->map, kind->magic, sizeof(kind->magic)) ||
-	    memcmp(own_key, key, key_size))
+	    memcmp(own_key, key, same))
 		return false;
 	memcpy(&sums, own_key + key_size, sizeof(sums));
 	file->bytes = (const char *)file->map + head;
@@ -187,8 +189,8 @@ static bool is_good(const struct kept_kind *kind, const void *key, size_t key_si
 	return sums.size == file->size && sums.checksum == checksum(file->bytes, file->size);
 }
 
-int kept_file_load(int directory, const struct kept_kind *kind, const void *key, size_t key_size,
-		   struct kept_file *ret)
+static int load(int directory, const struct kept_kind *kind, const void *key, size_t key_size,
+		size_t same, struct kept_file *ret)
 {
 	struct kept_file file = { 0 };
 	_cleanup_fd_ int fd = -1;
@@ -206,13 +208,25 @@ int kept_file_load(int directory, const struct kept_kind *kind, const void *key,
 	file.map = mmap(NULL, file.map_size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0);
 	if (file.map == MAP_FAILED)
 		return -ENOENT;
-	if (!is_good(kind, key, key_size, &file)) {
+	if (!is_good(kind, key, key_size, same, &file)) {
 		munmap(file.map, file.map_size);
 		return -ENOENT;
 	}
 	futimens(fd, NULL); /* marks it as used now */
 	*ret = file;
 	return 0;
+}
+
+int kept_file_load(int directory, const struct kept_kind *kind, const void *key, size_t key_size,
+		   struct kept_file *ret)
+{
+	return load(directory, kind, key, key_size, key_size, ret);
+}
+
+int kept_file_load_named(int directory, const struct kept_kind *kind, const void *key,
+			 size_t key_size, struct kept_file *ret)
+{
+	return load(directory, kind, key, key_size, kind->named, ret);
 }
 
 void kept_file_unmap(struct kept_file *file)

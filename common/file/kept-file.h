@@ -20,6 +20,7 @@ enum {
 struct kept_kind {
 	const char *directory, *suffix;
 	char magic[KEPT_MAGIC_SIZE];
+	size_t named; /* first bytes of a key by which a file is found; 0: all of them */
 };
 
 /* A mapped file, and what was kept in it. */
@@ -39,6 +40,10 @@ int kept_files_open(const struct kept_kind *kind);
 /* 0; -ENOENT: there is none, or it is not trusted. A `directory` of -1 is allowed. */
 int kept_file_load(int directory, const struct kept_kind *kind, const void *key, size_t key_size,
 		   struct kept_file *ret);
+
+/* The same, whatever bytes the key has behind `kind->named`. */
+int kept_file_load_named(int directory, const struct kept_kind *kind, const void *key,
+			 size_t key_size, struct kept_file *ret);
 void kept_file_unmap(struct kept_file *file);
 
 /* Writes a file, whole or not at all. 0 or -errno, which may be ignored. */

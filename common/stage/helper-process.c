@@ -46,6 +46,11 @@ bool helper_process_begin(const char *name, const int *fds, size_t n)
 	       syscall(SYS_close_range, HELPER_PROCESS_FD + n, ~0U, 0) == 0;
 }
 
+int helper_process_watch(pid_t pid)
+{
+	return syscall(SYS_pidfd_open, pid, 0); /* close-on-exec */
+}
+
 bool helper_process_confine_reader(int call)
 {
 	static const struct rlimit cpu = { READER_SECONDS_MAX, READER_SECONDS_MAX };

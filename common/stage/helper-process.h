@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 enum {
 	HELPER_PROCESS_FD = 3, /* the first of its descriptors */
@@ -19,6 +20,9 @@ enum {
  * closed. Signals of the terminal are ignored: the parent acts on them. Returns false on failure.
  */
 bool helper_process_begin(const char *name, const int *fds, size_t n);
+
+/* A descriptor that is readable once a helper has ended; -1: there is none (Linux before 5.3). */
+int helper_process_watch(pid_t pid);
 
 /*
  * Confines a helper that reads untrusted files: no capability, no file system, at most ten seconds

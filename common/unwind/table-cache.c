@@ -6,7 +6,12 @@
 #include "common/unwind/table-cache.h"
 
 /* The number changes with the layout or the meaning of tables or rules. */
-static const struct kept_kind kind = { "unwind", "table", "stackpipe unwind table 5" };
+static const struct kept_kind kind = {
+	.directory = "unwind",
+	.suffix = "table",
+	.magic = "stackpipe unwind table 5",
+	.named = offsetof(struct table_cache_key, build_id_size),
+};
 
 void table_cache_open(struct table_cache *cache)
 {
@@ -35,15 +40,31 @@ bool table_cache_key(const struct elf_image *file, struct table_cache_key *ret)
 	return true;
 }
 
+static int view(struct kept_file *file, struct unwind_table *ret)
+{
+	if (unwind_table_view(file->bytes, file->size, ret))
+		return 0;
+	kept_file_unmap(file);
+	return -ENOENT;
+}
+
 int table_cache_load(const struct table_cache *cache, const struct table_cache_key *key,
 		     struct unwind_table *ret, struct kept_file *ret_file)
 {
 	int r = kept_file_load(cache->dir_fd, &kind, key, sizeof(*key), ret_file);
 
-	if (r < 0 || unwind_table_view(ret_file->bytes, ret_file->size, ret))
-		return r;
-	kept_file_unmap(ret_file);
-	return -ENOENT;
+	return r < 0 ? r : view(ret_file, ret);
+}
+
+int table_cache_load_of(const struct table_cache *cache, int file, uint32_t machine,
+			struct unwind_table *ret, struct kept_file *ret_file)
+{
+	struct table_cache_key key = { .machine = machine };
+	int r = -ENOENT;
+
+	if (cache->dir_fd >= 0 && file_key_of(file, &key.file))
+		r = kept_file_load_named(cache->dir_fd, &kind, &key, sizeof(key), ret_file);
+	return r < 0 ? r : view(ret_file, ret);
 }
 
 int table_cache_save(const struct table_cache *cache, const struct table_cache_key *key,

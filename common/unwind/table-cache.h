@@ -16,7 +16,7 @@
 #include "common/stream/file-identity.h"
 #include "common/unwind/unwind-table.h"
 
-enum { TABLE_CACHE_LEAST = 64 * 1024 /* bytes; smaller tables are made as fast as read */ };
+enum { TABLE_CACHE_LEAST = 8 * 1024 /* bytes; there are very many programs with smaller tables */ };
 
 struct table_cache {
 	int dir_fd; /* -1: no cache */
@@ -39,6 +39,13 @@ bool table_cache_key(const struct elf_image *file, struct table_cache_key *ret);
 /* 0; -ENOENT: there is none, or it is not trusted. */
 int table_cache_load(const struct table_cache *cache, const struct table_cache_key *key,
 		     struct unwind_table *ret, struct kept_file *ret_file);
+
+/*
+ * The same for an open file, whatever its build-id. It is for those who do not read what others may
+ * have written (elf-image.h), and whose use of a table is checked.
+ */
+int table_cache_load_of(const struct table_cache *cache, int file, uint32_t machine,
+			struct unwind_table *ret, struct kept_file *ret_file);
 
 /* Writes a table, whole or not at all. 0 or -errno, which may be ignored. */
 int table_cache_save(const struct table_cache *cache, const struct table_cache_key *key,

@@ -211,6 +211,29 @@ static void test_any_other_key_finds_nothing(void **state)
 	}
 }
 
+/* Only the file that it was made from, and its machine, count for those who do not read it. */
+static void test_a_table_is_found_without_a_build_id(void **state)
+{
+	struct table_cache_key of_file = { .machine = 62, .build_id_size = 3, .build_id = "abc" };
+	struct unwind_table loaded;
+	struct kept_file file;
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	if (!file_key_of(fd, &of_file.file)) { /* its file system is not one that caches know */
+		close(fd);
+		skip();
+	}
+	assert_int_equal(table_cache_load_of(&cache, fd, 62, &loaded, &file), -ENOENT);
+	assert_int_equal(table_cache_save(&cache, &of_file, &table), 0);
+	assert_int_equal(table_cache_load_of(&cache, fd, 3, &loaded, &file), -ENOENT);
+	assert_int_equal(table_cache_load_of(&cache, fd, 62, &loaded, &file), 0);
+	assert_int_equal(loaded.size, table.size);
+	assert_memory_equal(loaded.header, table.header, table.size);
+	kept_file_unmap(&file);
+	close(fd);
+}
+
 /* Simulates two keys with the same file name: the key in the file decides. */
 static void test_a_file_of_another_key_is_ignored(void **state)
 {
@@ -697,6 +720,7 @@ int main(void)
 		TEST(test_a_small_table_is_not_kept),
 		TEST(test_files_are_for_their_owner_alone),
 		TEST(test_any_other_key_finds_nothing),
+		TEST(test_a_table_is_found_without_a_build_id),
 		TEST(test_a_file_of_another_key_is_ignored),
 		TEST(test_a_file_with_one_damaged_byte_is_ignored),
 		TEST(test_a_file_that_was_cut_is_ignored),

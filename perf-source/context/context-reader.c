@@ -154,6 +154,7 @@ int context_reader_begin(struct context_reader *reader, int memory,
 		fds[1 + i] = images[i].fd;
 	*reader = (struct context_reader){
 		.answer = shared,
+		.ended_fd = -1,
 		.give_up_at = clock_now(CLOCK_MONOTONIC) +
 			      CONTEXT_READER_PATIENCE_MS * NANOSECONDS_A_MILLISECOND,
 	};
@@ -170,6 +171,7 @@ int context_reader_begin(struct context_reader *reader, int memory,
 			run(parent, hints, images, n_images, reader->answer);
 		_exit(0);
 	}
+	reader->ended_fd = helper_process_watch(reader->pid);
 	return 0;
 }
 
@@ -202,8 +204,11 @@ bool context_reader_end(struct context_reader *reader)
 {
 	bool has_ended = reader->pid <= 0 || end_helper(reader->pid);
 
-	if (reader->answer)
+	if (reader->answer) {
 		munmap(reader->answer, sizeof(*reader->answer));
+		if (reader->ended_fd >= 0)
+			close(reader->ended_fd);
+	}
 	*reader = (struct context_reader){ 0 };
 	return has_ended;
 }

@@ -47,6 +47,7 @@ struct context_answer {
 /* A helper at work; zero: none. */
 struct context_reader {
 	pid_t pid;
+	int ended_fd;		       /* readable once it has ended; -1: that is not known */
 	uint64_t give_up_at;	       /* CLOCK_MONOTONIC */
 	struct context_answer *answer; /* shared with the helper */
 };

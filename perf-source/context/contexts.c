@@ -521,6 +521,13 @@ int contexts_attend(struct contexts *contexts, uint64_t time)
 	return r < 0 ? r : begin_waiting(contexts, time);
 }
 
+int contexts_helper(const struct contexts *contexts, size_t i)
+{
+	const struct context_job *job = &contexts->helpers[i];
+
+	return job->upid ? job->reader.ended_fd : -1;
+}
+
 bool contexts_are_coming(const struct contexts *contexts)
 {
 	bool are_coming = contexts->n_waiting || context_search_is_first(&contexts->search);

@@ -77,6 +77,9 @@ int contexts_note_fork(struct contexts *contexts, uint32_t parent, uint32_t chil
  */
 int contexts_attend(struct contexts *contexts, uint64_t time);
 
+/* A descriptor that is readable once the i-th helper has ended; -1: there is none. */
+int contexts_helper(const struct contexts *contexts, size_t i);
+
 /* Whether processes wait, helpers work, or the first search goes on: it should be called soon. */
 bool contexts_are_coming(const struct contexts *contexts);
 

@@ -11,15 +11,17 @@
 enum { CHANGED_MAX = 1 << 16 }; /* beyond it lists are made once they are missed */
 
 int kernel_walks_init(struct kernel_walks *walks, const struct sample_program *program,
-		      struct processes *processes, struct images *images)
+		      struct processes *processes, struct images *images, struct table_cache cache)
 {
 	int r = unwind_program_open(&walks->program, program);
 
-	if (r < 0)
+	if (r < 0) {
+		table_cache_close(&cache);
 		return r;
+	}
 	mapping_lists_init(&walks->lists, &walks->program);
 	pair_map_init(&walks->changed, CHANGED_MAX);
-	r = table_slots_init(&walks->tables, &walks->program, images);
+	r = table_slots_init(&walks->tables, &walks->program, images, cache);
 	walks->mappings = calloc(UNWIND_MAPPINGS_OF_ONE, sizeof(*walks->mappings));
 	walks->processes = processes;
 	early_lists_init(&walks->early, processes, &walks->lists, &walks->tables);
@@ -175,6 +177,11 @@ int kernel_walks_attend(struct kernel_walks *walks)
 	return round.error;
 }
 
+int kernel_walks_helper(const struct kernel_walks *walks)
+{
+	return walks->processes ? table_slots_helper(&walks->tables) : -1;
+}
+
 bool kernel_walks_are_coming(const struct kernel_walks *walks)
 {
 	return walks->processes && (table_slots_are_coming(&walks->tables) ||
@@ -186,6 +193,7 @@ void kernel_walks_count(const struct kernel_walks *walks, struct stage *stage)
 	if (!walks->processes)
 		return;
 	*counters_get(&stage->counters, "kernel-walks", "tables") = walks->tables.n_made;
+	*counters_get(&stage->run_counters, "kernel-tables", "from-disk") = walks->tables.n_kept;
 	if (walks->tables.n_refused)
 		*counters_get(&stage->counters, "refused", "kernel-tables") =
 			walks->tables.n_refused;

@@ -24,9 +24,12 @@ struct kernel_walks {
 	uint64_t expects_until; /* that code is met whose tables are not made: CLOCK_MONOTONIC */
 };
 
-/* `walks` must be zero; `program` must have been loaded with walks of stacks. 0 or -errno. */
+/*
+ * `walks` must be zero; `program` must have been loaded with walks of stacks; `cache` is taken
+ * over. 0 or -errno.
+ */
 int kernel_walks_init(struct kernel_walks *walks, const struct sample_program *program,
-		      struct processes *processes, struct images *images);
+		      struct processes *processes, struct images *images, struct table_cache cache);
 void kernel_walks_deinit(struct kernel_walks *walks);
 
 /* To be called once all processes are known that exist. 0 or -ENOMEM. */
@@ -50,6 +53,9 @@ void kernel_walks_note_copied(struct kernel_walks *walks, uint32_t pid);
 
 /* To be called regularly. 0 or -ENOMEM. */
 int kernel_walks_attend(struct kernel_walks *walks);
+
+/* A descriptor that is readable once it should be called; -1: there is none. */
+int kernel_walks_helper(const struct kernel_walks *walks);
 
 /* Whether tables are being made, or may have to be soon: it should be called soon. */
 bool kernel_walks_are_coming(const struct kernel_walks *walks);

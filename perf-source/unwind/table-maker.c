@@ -87,6 +87,7 @@ int table_maker_begin(struct table_maker *maker, const int *files, size_t n)
 {
 	int fds[1 + TABLE_MAKER_FILES_MAX];
 	pid_t parent = getpid();
+	int r;
 
 	*maker = (struct table_maker){
 		.n = n,
@@ -103,11 +104,11 @@ int table_maker_begin(struct table_maker *maker, const int *files, size_t n)
 		run(parent, n);
 	if (maker->pid == 0)
 		_exit(1);
-	if (maker->pid > 0)
-		return 0;
-	close(maker->output);
-	maker->pid = 0;
-	return -errno;
+	r = maker->pid < 0 ? -errno : 0;
+	maker->ended_fd = r == 0 ? helper_process_watch(maker->pid) : -1;
+	if (r < 0)
+		table_maker_end(maker);
+	return r;
 }
 
 /* Finds the tables in what the helper has written, which may be anything. */
@@ -170,7 +171,10 @@ void table_maker_end(struct table_maker *maker)
 	}
 	if (maker->map)
 		munmap(maker->map, maker->map_size);
-	if (maker->output > 0)
+	if (maker->output > 0) { /* it was begun */
 		close(maker->output);
+		if (maker->ended_fd >= 0)
+			close(maker->ended_fd);
+	}
 	*maker = (struct table_maker){ 0 };
 }

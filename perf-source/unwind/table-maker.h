@@ -20,6 +20,7 @@ enum {
 /* A helper at work; `pid` 0: none. */
 struct table_maker {
 	pid_t pid;
+	int ended_fd;	     /* readable once it has ended; -1: that is not known */
 	int output;	     /* what it writes to */
 	size_t n;	     /* files */
 	uint64_t give_up_at; /* CLOCK_MONOTONIC */

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "common/arch/arch.h"
 #include "perf-source/unwind/table-slots.h"
 
 /* The vDSO as a file that a helper can read; -1: there is none. */
@@ -21,7 +22,7 @@ static int copy_vdso(void)
 }
 
 int table_slots_init(struct table_slots *slots, struct unwind_program *program,
-		     struct images *images)
+		     struct images *images, struct table_cache cache)
 {
 	*slots = (struct table_slots){
 		.program = program,
@@ -29,6 +30,7 @@ int table_slots_init(struct table_slots *slots, struct unwind_program *program,
 		.list = calloc(UNWIND_IMAGES_MAX, sizeof(*slots->list)),
 		.n = TABLE_SLOT_NONE + 1,
 		.vdso = copy_vdso(),
+		.cache = cache,
 	};
 	pair_map_init(&slots->by_image, UNWIND_IMAGES_MAX);
 	return slots->list ? 0 : -ENOMEM;
@@ -40,6 +42,7 @@ void table_slots_deinit(struct table_slots *slots)
 	pair_map_deinit(&slots->by_image);
 	if (slots->vdso >= 0)
 		close(slots->vdso);
+	table_cache_close(&slots->cache);
 	free(slots->list);
 }
 
@@ -83,24 +86,25 @@ uint32_t table_slots_find(struct table_slots *slots, uint64_t image)
 	return slot;
 }
 
-/* Gives a table to the kernel: first its bytes, then their meaning. */
-static void publish(struct table_slots *slots, uint32_t slot, const struct unwind_table *table)
+/* Gives a table to the kernel: first its bytes, then their meaning. False: there is none, or no
+ * room. */
+static bool publish(struct table_slots *slots, uint32_t slot, const struct unwind_table *table)
 {
 	struct unwind_image *image = &slots->program->images[slot];
 
 	if (!table->header || table->size > TABLE_SLOTS_SIZE_MAX - slots->size ||
 	    unwind_program_add_table(slots->program, slot, table->header, table->size) < 0) {
 		slots->n_refused += table->header != NULL;
-		return;
+		return false;
 	}
 	slots->list[slot].size = table->size;
 	slots->size += table->size;
-	slots->n_made++;
 	image->first_page = table->header->first_page;
 	image->n_pages = table->header->n_pages;
 	image->n_rows = table->header->n_rows;
 	image->n_rules = table->header->n_rules;
 	__atomic_store_n(&image->is_ready, 1, __ATOMIC_RELEASE);
+	return true;
 }
 
 static void take_made(struct table_slots *slots)
@@ -110,11 +114,24 @@ static void take_made(struct table_slots *slots)
 	if (r == -EAGAIN)
 		return;
 	for (size_t i = 0; r == 0 && i < slots->maker.n; i++)
-		publish(slots, slots->making[i], &slots->maker.tables[i]);
+		slots->n_made += publish(slots, slots->making[i], &slots->maker.tables[i]);
 	table_maker_end(&slots->maker);
 }
 
-/* Lists slots that lack a table, and their files. */
+/* Gives the kernel a table that is kept on disk. False: there is none. */
+static bool take_kept(struct table_slots *slots, uint32_t slot, int file)
+{
+	struct unwind_table table;
+	struct kept_file kept;
+
+	if (table_cache_load_of(&slots->cache, file, arch_host()->elf_machine, &table, &kept) < 0)
+		return false;
+	slots->n_kept += publish(slots, slot, &table);
+	kept_file_unmap(&kept);
+	return true;
+}
+
+/* Lists slots that lack a table, and their files, of which none is kept. */
 static size_t list_wanted(struct table_slots *slots, int files[TABLE_MAKER_FILES_MAX])
 {
 	size_t n = 0;
@@ -130,7 +147,7 @@ static size_t list_wanted(struct table_slots *slots, int files[TABLE_MAKER_FILES
 		if (fd == -EAGAIN)
 			continue;
 		slot->is_tried = true;
-		if (fd < 0)
+		if (fd < 0 || take_kept(slots, i, fd))
 			continue;
 		slots->making[n] = i;
 		files[n++] = fd;
@@ -150,6 +167,11 @@ void table_slots_attend(struct table_slots *slots)
 	n = list_wanted(slots, files);
 	if (n && table_maker_begin(&slots->maker, files, n) < 0)
 		slots->n_refused += n;
+}
+
+int table_slots_helper(const struct table_slots *slots)
+{
+	return slots->maker.pid ? slots->maker.ended_fd : -1;
 }
 
 bool table_slots_are_coming(const struct table_slots *slots)

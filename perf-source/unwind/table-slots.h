@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The unwind tables that the kernel has: one slot for each image whose code is mapped. A table is
- * compiled once the kernel has met code of its image, by a helper (table-maker.h), and only copied
- * here.
+ * The unwind tables that the kernel has: one slot for each image whose code is mapped. Once the
+ * kernel has met code of an image, its table is taken from those that live-unwinder has kept on
+ * disk, or else compiled by a helper (table-maker.h); here it is only copied.
  */
 #pragma once
 
 #include "common/base/pair-map.h"
 #include "common/source/images.h"
+#include "common/unwind/table-cache.h"
 #include "perf-source/bpf/unwind-program.h"
 #include "perf-source/unwind/table-maker.h"
 
@@ -29,14 +30,15 @@ struct table_slots {
 	uint32_t n;			/* used so far */
 	uint64_t size;			/* of all tables */
 	int vdso;			/* its bytes as a file */
+	struct table_cache cache;
 	struct table_maker maker;
 	uint32_t making[TABLE_MAKER_FILES_MAX]; /* the slots of its files */
-	uint64_t n_made, n_refused;
+	uint64_t n_made, n_kept, n_refused;
 };
 
-/* 0 or -ENOMEM */
+/* Without a cache its `dir_fd` is -1; it is closed here. 0 or -ENOMEM. */
 int table_slots_init(struct table_slots *slots, struct unwind_program *program,
-		     struct images *images);
+		     struct images *images, struct table_cache cache);
 void table_slots_deinit(struct table_slots *slots);
 
 /* The slot of an image; TABLE_SLOT_NONE: it is no file, or there are too many. */
@@ -47,6 +49,9 @@ void table_slots_attend(struct table_slots *slots);
 
 /* Frees the slots of images that are no longer mapped. */
 void table_slots_sweep(struct table_slots *slots);
+
+/* A descriptor that is readable once a helper has compiled some; -1: there is none. */
+int table_slots_helper(const struct table_slots *slots);
 
 /* Whether tables are being compiled. */
 bool table_slots_are_coming(const struct table_slots *slots);

@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+import unittest.mock
 
 import pipeline
 import reading
@@ -52,6 +53,43 @@ class KernelWalks(pipeline.RecordingTest):
             if suffices(stream):
                 return stream
         self.fail(f"{command(str(SECONDS[-1]))} is not walked: {self.stats('perf-source')['kernel-walks']}")
+
+    def n_from_disk(self):
+        return self.stats("perf-source").get("kernel-tables", {}).get("from-disk", 0)
+
+    def is_walked(self, _):
+        return self.stats("perf-source")["kernel-walks"].get("walked", 0) > 100
+
+    def test_tables_that_live_unwinder_has_kept_are_used(self):
+        """bash has a large one. Damaged files are not used, nor those of a directory of others."""
+        cache = self.directory / "cache"
+        kept = cache / "stackpipe" / "unwind"
+
+        def record(*options):
+            return self.recorded_until(self.is_walked, lambda s: ("bash", "-c", f"while (( SECONDS < {float(s):.0f} + 1 )); do :; done"),
+                                       options=("--judge=0", *options))
+
+        with unittest.mock.patch.dict(os.environ, XDG_CACHE_HOME=str(cache)):
+            stream = record()
+            self.assertEqual(self.n_from_disk(), 0)
+            self.run_on(stream, self.stage("live-unwinder"))
+            files = sorted(kept.iterdir())
+            if not files:
+                self.skipTest("tables of files on this file system are not kept")
+            record()
+            self.assertGreater(self.n_from_disk(), 0)
+            record("--no-cache")
+            self.assertEqual(self.n_from_disk(), 0)
+            kept.chmod(0o777)
+            record()
+            self.assertEqual(self.n_from_disk(), 0)
+            kept.chmod(0o700)
+            for file in files:
+                data = bytearray(file.read_bytes())
+                data[len(data) // 2] ^= 1
+                file.write_bytes(data)
+            record()
+            self.assertEqual(self.n_from_disk(), 0)
 
     def folded(self, stream):
         return streams.folded_stacks(self.run_on(
