@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -225,6 +226,34 @@ static void test_memory_is_limited(void **state)
 	assert_int_equal(read_all(PIECE, PIECE * PIECES), -EBADMSG);
 }
 
+/* However often there is nothing to read, what comes later is read. */
+static void test_a_reader_may_come_too_early(void **state)
+{
+	struct zstd_output output;
+	struct zstd_input input;
+	struct iovec piece;
+	char byte;
+	int ends[2];
+
+	assert_int_equal(pipe2(ends, O_NONBLOCK | O_CLOEXEC), 0);
+	assert_int_equal(zstd_output_init(&output, 1, PIECE), 0);
+	assert_int_equal(zstd_input_init(&input, NULL, 0), 0);
+	for (size_t i = 0; i < 3; i++) {
+		const struct iovec part = { content + i, 1 };
+
+		for (size_t k = 0; k < 100; k++)
+			assert_int_equal(zstd_input_read(&input, ends[0], &byte, 1), -EAGAIN);
+		assert_int_equal(zstd_output_add(&output, &part, 1, &piece), 0);
+		assert_int_equal(write(ends[1], piece.iov_base, piece.iov_len), piece.iov_len);
+		assert_int_equal(zstd_input_read(&input, ends[0], &byte, 1), 1);
+		assert_int_equal(byte, content[i]);
+	}
+	zstd_input_deinit(&input);
+	zstd_output_deinit(&output);
+	close(ends[0]);
+	close(ends[1]);
+}
+
 static void test_nothing_is_a_table_without_frames(void **state)
 {
 	struct zstd_output output;
@@ -247,6 +276,8 @@ int main(void)
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_damage_is_found, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_memory_is_limited, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_a_reader_may_come_too_early, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(test_nothing_is_a_table_without_frames, set_up,
 						tear_down),
 	};

@@ -28,7 +28,8 @@ int zstd_input_init(struct zstd_input *input, const void *first, size_t size)
 	    ZSTD_isError(ZSTD_DCtx_setParameter(input->decoder, ZSTD_d_windowLogMax,
 						ZSTD_INPUT_WINDOW_LOG_MAX)))
 		return -ENOMEM;
-	memcpy(input->buffer, first, size);
+	if (size)
+		memcpy(input->buffer, first, size);
 	return 0;
 }
 
@@ -39,20 +40,29 @@ void zstd_input_deinit(struct zstd_input *input)
 	*input = (struct zstd_input){ 0 };
 }
 
-ssize_t zstd_input_read(struct zstd_input *input, int fd, void *to, size_t size)
+/* Decompresses what was read. Without any, the decoder is not asked: it counts that as a mistake.
+ */
+static ssize_t decompress(struct zstd_input *input, void *to, size_t size)
 {
+	ZSTD_inBuffer in = { input->buffer, input->end, input->start };
 	ZSTD_outBuffer out = { to, size, 0 };
 
-	for (;;) {
-		ZSTD_inBuffer in = { input->buffer, input->end, input->start };
-		size_t r = ZSTD_decompressStream(input->decoder, &out, &in);
-		ssize_t n;
+	if (in.pos == in.size && !input->has_more)
+		return 0;
+	if (ZSTD_isError(ZSTD_decompressStream(input->decoder, &out, &in)))
+		return -EBADMSG;
+	input->start = in.pos;
+	input->has_more = out.pos == out.size;
+	return out.pos;
+}
 
-		if (ZSTD_isError(r))
-			return -EBADMSG;
-		input->start = in.pos;
-		if (out.pos)
-			return out.pos;
+ssize_t zstd_input_read(struct zstd_input *input, int fd, void *to, size_t size)
+{
+	for (;;) {
+		ssize_t n = decompress(input, to, size);
+
+		if (n)
+			return n;
 		if (input->start < input->end) /* the end of a frame, or one that is skipped */
 			continue;
 		n = read(fd, input->buffer, input->size);

@@ -16,6 +16,7 @@ struct zstd_input {
 	struct ZSTD_DCtx_s *decoder;
 	char *buffer;
 	size_t size, start, end; /* of the buffer; what was read, but not decompressed */
+	bool has_more;		 /* all bytes that were asked for were there: there may be others */
 };
 
 /* Whether bytes begin like a frame of zstd. */
