@@ -71,11 +71,12 @@ static void test_waits_and_runs_add_up(void **state)
 	struct switch_thread before, after;
 	uint64_t n_before, n;
 
-	wait_once(); /* so that this thread is known */
+	/* So that this thread is known, as it is now: the end of a wait may be noticed later. */
 	do {
+		wait_once();
 		n_before = count_switches();
 		assert_true(find(gettid(), &before));
-	} while (count_switches() != n_before);
+	} while (count_switches() != n_before || before.state != SWITCH_RUNNING);
 	for (int i = 0; i < WAITS; i++)
 		wait_once();
 	do {
