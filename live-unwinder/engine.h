@@ -71,7 +71,8 @@ enum wire_stack_end unwinding_end_of_image(struct unwinding *unwinding, struct e
 
 /*
  * The end reason if the word at `address` was not captured: STACK_ABSENT where the kernel copied
- * less than requested, up to a page's end; else TRUNCATED.
+ * less than requested, up to a page's end; else TRUNCATED. Of words that the kernel has kept:
+ * IMAGE_UNAVAILABLE, as it walked by something else.
  */
 enum wire_stack_end unwinding_end_without_word(const struct unwinding *unwinding, uint64_t address);
 

@@ -46,7 +46,7 @@ bool table_walk_give_up(struct table_walk *walk, enum engine_table_outcome outco
 	if (!unwinding->n_frames)
 		unwinding_add_sampled(unwinding);
 	return table_walk_end(walk, contradicts ? WIRE_stack_end_BAD_UNWIND_INFO
-						: WIRE_stack_end_TRUNCATED);
+						: WIRE_stack_end_IMAGE_UNAVAILABLE);
 }
 
 /* Whether an image consists only of what is mapped, with no file data before or behind it. */

@@ -53,8 +53,10 @@ enum wire_stack_end unwinding_end_without_word(const struct unwinding *unwinding
 	uint64_t end = unwinding_register(unwinding, unwinding->arch->sp) + sample->stack.size;
 	bool is_short = sample->stack.size < unwinding->stack_asked;
 
+	if (unwinding->words.n) /* the kernel has walked by another file, or by other mappings */
+		return WIRE_stack_end_IMAGE_UNAVAILABLE;
 	/* At the beginning of an absent page not even the first word was captured. */
-	return !unwinding->words.n && is_short && (sample->stack.size == 0 || end % PAGE == 0) &&
+	return is_short && (sample->stack.size == 0 || end % PAGE == 0) &&
 			       address + sizeof(address) - 1 - end < STACK_REACH &&
 			       !has_signal_frame(unwinding)
 		       ? WIRE_stack_end_STACK_ABSENT

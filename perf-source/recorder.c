@@ -585,6 +585,7 @@ int perf_source_run(struct stage *stage, void *data)
 	bool has_command = self->options.command;
 	int r = perf_source_begin(stage, self);
 
+	polled.looks_often = self->looked_at;
 	if (r == 0)
 		r = ring_poll_init(&polled, has_command ? &self->command.pid_fd : self->pid_fds,
 				   has_command ? 1 : self->options.n_pids, self->images.server_fd);

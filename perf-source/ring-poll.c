@@ -11,7 +11,8 @@ enum {
 	BUSY_WAIT_MS = 10,    /* the same while contexts are looked for */
 	NEWS_WAIT_MS = 20,    /* for more news, and until it is old enough (merge.h) */
 	FIRST_LOOKS_MS = 4,   /* of that: a look each millisecond, */
-	LOOK_MS = 4,	      /* and then one each of these */
+	LOOK_MS = 4,	      /* and then one each of these; */
+	QUIET_LOOK_MS = 10,   /* and where less side-band comes than wakes us */
 	NO_NEWS_WAIT_MS = 50, /* the same after a wake-up without news */
 	FILLED_PART = 4,      /* a side-band ring that is a 4th full is read at once */
 };
@@ -137,6 +138,24 @@ static bool has_process_left(const struct ring_poll *polled)
 	return !polled->n_processes;
 }
 
+/* As poll(2) of all, up to a time; now and then it looks at side-band. */
+static int wait_for_any(struct ring_poll *polled, uint64_t until)
+{
+	uint64_t now = clock_now(CLOCK_MONOTONIC);
+	int n = 0;
+
+	while (n == 0 && now < until) {
+		int ms = (until - now) / NANOSECONDS_A_MILLISECOND + 1;
+
+		n = poll(polled->fds, polled->n,
+			 polled->looks_often && ms > QUIET_LOOK_MS ? QUIET_LOOK_MS : ms);
+		if (n == 0)
+			polled->at_sideband(polled->arg);
+		now = clock_now(CLOCK_MONOTONIC);
+	}
+	return n;
+}
+
 bool ring_poll_wait(struct ring_poll *polled)
 {
 	uint64_t now = clock_now(CLOCK_MONOTONIC),
@@ -147,8 +166,7 @@ bool ring_poll_wait(struct ring_poll *polled)
 	/* Records younger than the merge slack were skipped: they are looked at again. */
 	memset(polled->seen, 0, polled->n_sideband * sizeof(*polled->seen));
 	while (now < until) {
-		if (poll(polled->fds, polled->n, (until - now) / NANOSECONDS_A_MILLISECOND + 1) <=
-		    0)
+		if (wait_for_any(polled, until) <= 0)
 			break;
 		leave_ended(polled);
 		if (!may_wait(polled, news_wait_ms))

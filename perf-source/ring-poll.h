@@ -24,6 +24,7 @@ struct ring_poll {
 	struct pollfd *fds; /* rings, the recorded processes, the image server, helpers */
 	uint64_t *seen;	    /* by side-band ring: up to where this wait has looked for news */
 	size_t n_sideband, n_rings, n_processes, n;
+	bool looks_often;    /* `at_sideband` must not miss side-band for long: set by the caller */
 	bool is_busy;	     /* contexts are looked for, so waits are short: set by the caller */
 	uint64_t hung_up_at; /* when the first side-band ring did; 0: not yet */
 };

@@ -462,6 +462,13 @@ static struct image_entry *find_number(const struct images *images, uint64_t ima
 	return entry;
 }
 
+bool images_have_changed(const struct images *images, uint64_t image)
+{
+	struct image_entry *entry = find_number(images, image);
+
+	return entry && has_changed(entry);
+}
+
 void images_offer_map(struct images *images, uint64_t image, uint32_t pid, uint64_t began)
 {
 	struct image_entry *entry = find_number(images, image);

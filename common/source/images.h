@@ -136,5 +136,8 @@ void images_use(struct images *images, uint64_t image, uint64_t time);
  */
 int images_end_unused(struct images *images, uint64_t since, uint64_t time);
 
+/* Whether the file of an image has changed since it was opened, before images_check() finds out. */
+bool images_have_changed(const struct images *images, uint64_t image);
+
 /* The last successor of an image, or the image itself. */
 uint64_t images_current(const struct images *images, uint64_t image);

@@ -76,19 +76,26 @@ static void insert(struct early_list *list, const struct unwind_mapping *mapping
 	list->is_changed = true;
 }
 
-/* Only files that are known already have a table soon. */
+/*
+ * The kernel must not walk by what is no longer so: until the stream makes a list anew, stacks are
+ * copied. Of new lists only files that are known already have a table soon.
+ */
 static void map(struct early_lists *early, const struct perf_record_mmap2 *mmap)
 {
 	struct early_list *list = find(early, mmap->pid);
-	uint64_t image = list ? processes_known_image(early->processes, mmap) : 0;
+	uint64_t image = processes_known_image(early->processes, mmap);
 	struct unwind_mapping mapping = {
 		.start = mmap->start,
 		.end = mmap->start + mmap->length,
 		.offset = mmap->offset,
-		.image = image ? table_slots_find(early->tables, image) : TABLE_SLOT_NONE,
+		.image = list && image ? table_slots_find(early->tables, image) : TABLE_SLOT_NONE,
 	};
 
-	if (mapping.image != TABLE_SLOT_NONE && mapping.start < mapping.end)
+	if (image)
+		table_slots_check(early->tables, image);
+	if (!list)
+		mapping_lists_cover(early->lists, mmap->pid, mapping.start, mapping.end);
+	else if (mapping.image != TABLE_SLOT_NONE && mapping.start < mapping.end)
 		insert(list, &mapping);
 }
 

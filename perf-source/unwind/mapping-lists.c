@@ -162,3 +162,21 @@ void mapping_lists_share(struct mapping_lists *lists, uint32_t from, uint32_t pi
 	/* Without memory it is copied until the stream makes its list. */
 	mapping_lists_set(lists, pid, &lists->program->mappings[place.first], place.n);
 }
+
+void mapping_lists_cover(struct mapping_lists *lists, uint32_t pid, uint64_t start, uint64_t end)
+{
+	uint64_t *known = pair_map_find(&lists->by_pid, pid, 0);
+	struct list_place place;
+
+	if (!known)
+		return;
+	place = unpack(*known);
+	for (size_t i = 0; i < place.n; i++) {
+		const struct unwind_mapping *mapping = &lists->program->mappings[place.first + i];
+
+		if (mapping->start < end && mapping->end > start) {
+			mapping_lists_remove(lists, pid);
+			return;
+		}
+	}
+}

@@ -40,3 +40,6 @@ int mapping_lists_set(struct mapping_lists *lists, uint32_t pid,
 void mapping_lists_share(struct mapping_lists *lists, uint32_t from, uint32_t pid);
 
 void mapping_lists_remove(struct mapping_lists *lists, uint32_t pid);
+
+/* Removes the list of a process if it has a mapping in a range, where there is another one now. */
+void mapping_lists_cover(struct mapping_lists *lists, uint32_t pid, uint64_t start, uint64_t end);

@@ -86,12 +86,26 @@ uint32_t table_slots_find(struct table_slots *slots, uint64_t image)
 	return slot;
 }
 
-/* Gives a table to the kernel: first its bytes, then their meaning. False: there is none, or no
- * room. */
+void table_slots_check(struct table_slots *slots, uint64_t image)
+{
+	const uint64_t *known = pair_map_find(&slots->by_image, image, 0);
+
+	if (known && images_have_changed(slots->images, image)) {
+		slots->list[*known].is_tried = true;
+		__atomic_store_n(&slots->program->images[*known].is_ready, 0, __ATOMIC_RELEASE);
+	}
+}
+
+/*
+ * Gives a table to the kernel: first its bytes, then their meaning. False: there is none, no room,
+ * or the file has changed, and who knows what the table was made from.
+ */
 static bool publish(struct table_slots *slots, uint32_t slot, const struct unwind_table *table)
 {
 	struct unwind_image *image = &slots->program->images[slot];
 
+	if (images_have_changed(slots->images, slots->list[slot].image))
+		return false;
 	if (!table->header || table->size > TABLE_SLOTS_SIZE_MAX - slots->size ||
 	    unwind_program_add_table(slots->program, slot, table->header, table->size) < 0) {
 		slots->n_refused += table->header != NULL;

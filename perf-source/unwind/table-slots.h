@@ -44,6 +44,9 @@ void table_slots_deinit(struct table_slots *slots);
 /* The slot of an image; TABLE_SLOT_NONE: it is no file, or there are too many. */
 uint32_t table_slots_find(struct table_slots *slots, uint64_t image);
 
+/* From now on the kernel has no table of an image whose file has changed. */
+void table_slots_check(struct table_slots *slots, uint64_t image);
+
 /* Has tables compiled that the kernel lacks, and takes over those that are done. */
 void table_slots_attend(struct table_slots *slots);
 

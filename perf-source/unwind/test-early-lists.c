@@ -17,7 +17,7 @@ static struct told {
 	size_t n, n_times;
 	struct unwind_mapping mappings[EARLY_MAPPINGS_MAX];
 } told[PIDS];
-static uint32_t removed, shared_from, shared_with;
+static uint32_t removed, covered, checked, shared_from, shared_with;
 
 uint64_t __wrap_processes_known_image(const struct processes *processes,
 				      const struct perf_record_mmap2 *mmap);
@@ -26,6 +26,9 @@ int __wrap_mapping_lists_set(struct mapping_lists *lists, uint32_t pid,
 			     const struct unwind_mapping *mappings, size_t n);
 void __wrap_mapping_lists_share(struct mapping_lists *lists, uint32_t from, uint32_t pid);
 void __wrap_mapping_lists_remove(struct mapping_lists *lists, uint32_t pid);
+void __wrap_mapping_lists_cover(struct mapping_lists *lists, uint32_t pid, uint64_t start,
+				uint64_t end);
+void __wrap_table_slots_check(struct table_slots *slots, uint64_t image);
 
 /* The inode is the image. */
 uint64_t __wrap_processes_known_image(const struct processes *processes,
@@ -60,13 +63,25 @@ void __wrap_mapping_lists_remove(struct mapping_lists *lists, uint32_t pid)
 	told[pid].n = 0;
 }
 
+void __wrap_mapping_lists_cover(struct mapping_lists *lists, uint32_t pid, uint64_t start,
+				uint64_t end)
+{
+	assert_int_equal(end - start, PAGE);
+	covered = pid;
+}
+
+void __wrap_table_slots_check(struct table_slots *slots, uint64_t image)
+{
+	checked = image;
+}
+
 static struct early_lists early;
 
 static int set_up(void **state)
 {
 	early_lists_init(&early, NULL, NULL, NULL);
 	memset(told, 0, sizeof(told));
-	removed = shared_from = shared_with = 0;
+	removed = covered = checked = shared_from = shared_with = 0;
 	return 0;
 }
 
@@ -151,6 +166,19 @@ static void test_others_are_the_streams(void **state)
 		assert_int_equal(told[i].n_times, 0);
 }
 
+static void test_others_are_doubted_where_they_change(void **state)
+{
+	map(1, 10, 1, 3);
+	assert_int_equal(covered, 1);
+	assert_int_equal(checked, 3);
+	execute(2, EXEC);
+	map(2, 10, 1, 4); /* its list is made here */
+	assert_int_equal(covered, 1);
+	assert_int_equal(checked, 4);
+	map(1, 10, 1, 0); /* a file that is not known */
+	assert_int_equal(checked, 4);
+}
+
 static void test_a_child_has_its_parents_mappings(void **state)
 {
 	struct perf_record_task record = {
@@ -185,6 +213,7 @@ int main(void)
 		cmocka_unit_test_setup(test_an_executed_program_has_what_it_maps, set_up),
 		cmocka_unit_test_setup(test_the_kernel_is_told_what_changed, set_up),
 		cmocka_unit_test_setup(test_others_are_the_streams, set_up),
+		cmocka_unit_test_setup(test_others_are_doubted_where_they_change, set_up),
 		cmocka_unit_test_setup(test_a_child_has_its_parents_mappings, set_up),
 		cmocka_unit_test_setup(test_limits, set_up),
 	};

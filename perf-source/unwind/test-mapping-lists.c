@@ -166,6 +166,20 @@ static void test_what_the_kernel_refuses_is_no_list(void **state)
 	assert_int_equal(told[1].number, 0);
 }
 
+static void test_a_list_whose_mappings_are_covered_is_removed(void **state)
+{
+	struct scene *scene = *state;
+
+	set(scene, 1, 100, 3); /* from 100 to 103 */
+	mapping_lists_cover(&scene->lists, 2, 0, UINT64_MAX);
+	mapping_lists_cover(&scene->lists, 1, 103, 200);
+	mapping_lists_cover(&scene->lists, 1, 0, 100);
+	check(scene, 1, 100, 3);
+	assert_true(mapping_lists_have(&scene->lists, 1));
+	mapping_lists_cover(&scene->lists, 1, 102, 103);
+	assert_false(mapping_lists_have(&scene->lists, 1));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -173,6 +187,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_a_new_list_is_elsewhere, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_places_are_used_again_once_all_were, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(test_a_list_whose_mappings_are_covered_is_removed,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_child_has_its_parents_list, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_without_room_there_is_no_list, set_up,

@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import re
+import struct
 import subprocess
 import sys
 import unittest
@@ -14,6 +15,7 @@ import made  # noqa: E402
 import pipeline  # noqa: E402
 import protobuf  # noqa: E402
 import streams  # noqa: E402
+import zstd  # noqa: E402
 
 OFF = "--sandbox=off"
 UNCONFINED = "perf-source",
@@ -85,12 +87,14 @@ def stages(directory):
     waits_capture = directory / "waits.syscap"
     with waits.open("rb") as stdin:
         subprocess.run([pipeline.program("capture-sink"), "-q", waits_capture], stdin=stdin, check=True)
+    compressed = directory / "compressed.stream"
+    compressed.write_bytes(zstd.compress(symbolized.read_bytes()))
     sleeper = subprocess.Popen(["sleep", "1000"])
     unittest.addModuleCleanup(sleeper.wait)
     unittest.addModuleCleanup(sleeper.kill)
     return [
         Stage("perf-source", "-d", "0.05", "-p", str(sleeper.pid), follow=True),
-        Stage("perf-source", "--", "true"),
+        Stage("perf-source", "-z", "--", "true"),
         Stage("perf-source", *WAITS, "--marks=marks", "--", "true"),
         *[Stage("perfdata-source", OFF, DATA / f"small.perf.{kind}") for kind in ("data", "zstd", "pipe")],
         Stage("preload-source", OFF, "--", "true"),
@@ -113,6 +117,7 @@ def stages(directory):
         Stage("capture-source", OFF, DATA / "small.folded"),
         Stage("capture-source", capture),
         Stage("frame-dump", OFF, stdin=symbolized),
+        Stage("frame-dump", OFF, "--summary", stdin=compressed),
     ]
 
 
@@ -151,8 +156,10 @@ def is_readable(path, has_succeeded):
 
 def is_stream_whole(data):
     try:
+        if data.startswith(zstd.MAGIC):
+            data = b"".join(zstd.frames(data))
         return streams.record_type(streams.records(data)[-1]) == streams.END
-    except (AssertionError, IndexError):
+    except (AssertionError, IndexError, struct.error):
         return False
 
 

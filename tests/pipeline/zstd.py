@@ -11,6 +11,7 @@ LIBRARY.ZSTD_decompress.argtypes = LIBRARY.ZSTD_compress.argtypes[:4]
 LIBRARY.ZSTD_compressBound.argtypes = ctypes.c_size_t,
 LIBRARY.ZSTD_findFrameCompressedSize.argtypes = ctypes.c_char_p, ctypes.c_size_t
 ERRORS = 120  # the last numbers of size_t (zstd_errors.h)
+MAGIC = bytes.fromhex("28b52ffd")
 SKIPPED_MAGIC, TABLE_MAGIC = 0x184D2A5E, 0x8F92EAB1
 TABLE_END = struct.Struct("<IBI")
 

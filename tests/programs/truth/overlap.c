@@ -6,6 +6,7 @@
  * truth: chain START main call_left left_enter left_outer left_spin
  * truth: chain START main call_right right_enter right_outer right_spin
  * truth: chain START main call_half left_enter left_outer right_spin
+ * truth: ends image-unavailable at (left_outer|left_spin|right_spin)  # in the moment after a change
  * truth: aside START main (map_over|HELPERS)* compare? HELPERS*
  */
 #include <link.h>
