@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
+#include <stdint.h>
 #include <string.h>
 #include <unistd.h>
 #include <zstd.h>
@@ -11,9 +12,9 @@ enum { READ_SIZE = 256 * 1024 };
 
 bool zstd_input_is(const void *bytes, size_t size)
 {
-	static const unsigned char magic[ZSTD_INPUT_MAGIC_SIZE] = { 0x28, 0xb5, 0x2f, 0xfd };
+	static const uint32_t magic = ZSTD_MAGICNUMBER; /* little-endian, as all that we run on */
 
-	return size >= sizeof(magic) && !memcmp(bytes, magic, sizeof(magic));
+	return size >= sizeof(magic) && !memcmp(bytes, &magic, sizeof(magic));
 }
 
 int zstd_input_init(struct zstd_input *input, const void *first, size_t size)

@@ -10,7 +10,7 @@
 
 enum { FRAME_END_MAX = 64 }; /* bytes: the last block, and the checksum */
 
-#define SKIPPED_MAGIC 0x184d2a5eU
+#define SKIPPED_MAGIC (ZSTD_MAGIC_SKIPPABLE_START + 0xe)
 #define TABLE_MAGIC 0x8f92eab1U
 
 /* The table: its head, the frames, its end. */

@@ -118,10 +118,18 @@ static int send_hello(struct stage *stage)
 	return r < 0 ? r : flush(stage);
 }
 
-/*
- * Waits for input, in pieces if there is a `tick`. 0, a wire_outcome, or -errno; -EINTR:
- * stage_must_stop().
- */
+static int report_damage(const struct stage *stage, const struct wire_raw *raw,
+			 enum wire_outcome outcome)
+{
+	const struct wire_type *type = raw ? wire_type(raw->header->type) : NULL;
+
+	stage_error(stage, "damaged stream: record %llu%s%s%s: %s",
+		    (unsigned long long)stage->reader.n_records, type ? " (" : "",
+		    type ? type->name : "", type ? ")" : "", wire_outcome_text(outcome));
+	return -EBADMSG;
+}
+
+/* Waits for input, in pieces if there is a `tick`. 0 or -errno; -EINTR: stage_must_stop(). */
 static int fill(struct stage *stage, void *self)
 {
 	struct pollfd input = { stage->reader.fd, POLLIN, 0 };
@@ -144,7 +152,7 @@ static int fill(struct stage *stage, void *self)
 		if (r > 0) {
 			r = wire_reader_fill(&stage->reader);
 			if (r != -EINTR)
-				return r;
+				return r > 0 ? report_damage(stage, NULL, r) : r;
 		} else if (r < 0 && errno != EINTR) {
 			return -errno;
 		}
@@ -171,17 +179,6 @@ static const char *describe_input(const struct wire_reader *reader, const char *
 	return room;
 }
 
-static int report_damage(const struct stage *stage, const struct wire_raw *raw,
-			 enum wire_outcome outcome)
-{
-	const struct wire_type *type = raw ? wire_type(raw->header->type) : NULL;
-
-	stage_error(stage, "damaged stream: record %llu%s%s%s: %s",
-		    (unsigned long long)stage->reader.n_records, type ? " (" : "",
-		    type ? type->name : "", type ? ")" : "", wire_outcome_text(outcome));
-	return -EBADMSG;
-}
-
 static int read_hello(struct stage *stage, void *self)
 {
 	enum wire_outcome outcome;
@@ -192,8 +189,6 @@ static int read_hello(struct stage *stage, void *self)
 		r = fill(stage, self);
 		if (r < 0)
 			return r;
-		if (r > 0)
-			return report_damage(stage, NULL, r);
 		if (stage->reader.at_end) {
 			report_neighbour(
 				stage, describe_input(&stage->reader,
@@ -335,8 +330,6 @@ static int read_records(struct stage *stage, void *self)
 		r = fill(stage, self);
 		if (r < 0)
 			return r;
-		if (r > 0)
-			return report_damage(stage, NULL, r);
 		if (stage->reader.at_end) {
 			report_neighbour(stage,
 					 "the stream has no end record: an upstream stage died");

@@ -10,12 +10,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pipeline
 import streams
+import zstd
 
 N_FLIPS = 200
 N_CUTS = 50
 N_MISSING = 10
 RECORD_BEGINNING = 160  # bytes of a record that hold its numbers, lengths and texts
-ZSTD_MAGIC = bytes.fromhex("28b52ffd")
 DATA = pipeline.TOP / "tests" / "data"
 
 READERS = {
@@ -85,7 +85,7 @@ class Garbage(ReaderTest):
 
 
 COMPRESSED = {"gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress,
-              "zstd": lambda data: ZSTD_MAGIC + b"\0\x58" + data}  # its blocks are not read
+              "zstd": lambda data: zstd.MAGIC + b"\0\x58" + data}  # its blocks are not read
 
 
 class Compressed(ReaderTest):
