@@ -73,7 +73,7 @@ def check(test, labelled, log, least=100, events=(0,), span_ns=20_000):
     """
     threads = read_log(log)
     n = collections.Counter()
-    begun = min(time for _, time, *_, context in labelled.stacks if context)
+    begun = min(time for _, time, tid, _, context in labelled.stacks if context and tid in threads)
     for since, time, tid, event, context in labelled.stacks:
         if tid not in threads:
             test.assertFalse(context and context.trace.startswith(OURS), "a context of another process")
