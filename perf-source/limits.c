@@ -6,13 +6,16 @@
 
 #include "common/base/capabilities.h"
 #include "common/base/cleanup.h"
+#include "common/base/clock.h"
 #include "perf-source/perf-source.h"
 
 enum {
 	RING_DEFAULT_MAX = 32 * 1024 * 1024, /* a second at 999 Hz with 32 KiB of stack */
 	RATE_MAX = 20000,		     /* Hz */
-	RINGS_MAX = 256 * 1024 * 1024,	     /* of all CPUs, if so few that each may have more */
-	RING_SECONDS_PART = 3,		     /* the largest rings hold at least 1/3 second */
+	CLOCK_COUNT_MIN = NANOSECONDS_A_SECOND / RATE_MAX,
+	CYCLES_COUNT_MIN = 100000,     /* 20,000 to 50,000 samples a second */
+	RINGS_MAX = 256 * 1024 * 1024, /* of all CPUs, if so few that each may have more */
+	RING_SECONDS_PART = 3,	       /* the largest rings hold at least 1/3 second */
 	STACK_OF_SMALL_RINGS = 32768,
 	STACK_LIMIT_DEFAULT =
 		8 * 1024 * 1024, /* of stacks themselves, on most machines (ulimit -s) */
@@ -115,6 +118,37 @@ void limits_lower_rate(struct stage *stage, struct perf_source_options *options)
 				   : "would leave programs little CPU time",
 		   most);
 	options->rate = most;
+}
+
+/* Of events that occur all the time. The kernel throttles the others, if they occur too often. */
+static uint64_t least_count(const struct sampled_event *event)
+{
+	if (sampled_event_is_clock(event))
+		return CLOCK_COUNT_MIN;
+	if (event->type != PERF_TYPE_HARDWARE)
+		return 1;
+	switch (event->config) {
+	case PERF_COUNT_HW_CPU_CYCLES:
+	case PERF_COUNT_HW_REF_CPU_CYCLES:
+	case PERF_COUNT_HW_BUS_CYCLES:
+	case PERF_COUNT_HW_INSTRUCTIONS:
+		return CYCLES_COUNT_MIN;
+	default:
+		return 1;
+	}
+}
+
+void limits_raise_count(struct stage *stage, struct sampled_event *event)
+{
+	uint64_t least = least_count(event);
+
+	if (!event->count || event->count >= least)
+		return;
+	stage_warn(stage,
+		   "a sample each %" PRIu64 " of %s would leave programs little CPU time: using "
+		   "%" PRIu64,
+		   event->count, event->name, least);
+	event->count = least;
 }
 
 uint64_t limits_ring_milliseconds(const struct perf_source_options *options, size_t ring_bytes)

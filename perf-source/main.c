@@ -30,6 +30,7 @@ enum {
 	DEFAULT_JUDGED = 128,
 	DEFAULT_LEVEL = 1,
 };
+#define COUNT_MAX 1e15
 
 static const struct argp_option option_table[] = {
 	{ "all", 'a', NULL, 0,
@@ -38,6 +39,9 @@ static const struct argp_option option_table[] = {
 	  "Record these processes and the children that they create from now on", 0 },
 	{ "freq", 'F', "HZ", 0, "Sampling frequency per CPU (default 999, at most 20000)", 0 },
 	{ "frequency", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 0 },
+	{ "count", 'c', "N", 0,
+	  "Sample each Nth occurrence of an event (default: at a rate; of tracepoints and uprobes, all)",
+	  0 },
 	{ "stack-size", 's', "BYTES", 0,
 	  "Copy at most BYTES of user stack per sample, a multiple of 8 (default 65528, the "
 	  "maximum; 32768 where ring space is short; suffix K)",
@@ -255,6 +259,8 @@ static error_t check(struct perf_source_options *options, struct argp_state *sta
 		stage_usage_error(state, "'--' needs a command after it");
 	if (options->all && options->n_pids)
 		stage_usage_error(state, "-a and -p are mutually exclusive");
+	if (options->count && options->has_rate)
+		stage_usage_error(state, "-c and -F are mutually exclusive");
 	if (options->default_filter && options->n_events)
 		stage_usage_error(state, "--filter must come after the -e that it applies to");
 	if (has_filter(options) && options->has_waits)
@@ -293,6 +299,12 @@ static error_t parse_amount(int key, const char *arg, struct argp_state *state,
 				"'%s'",
 				arg);
 		options->rate = number;
+		options->has_rate = true;
+		return 0;
+	case 'c':
+		if (!parse_number(arg, 1, COUNT_MAX, "", &number))
+			stage_usage_error(state, "-c takes a number of occurrences, not '%s'", arg);
+		options->count = number;
 		return 0;
 	case 's':
 		if (!parse_number(arg, 8, PERF_RECORD_STACK_MAX, "K", &number) ||

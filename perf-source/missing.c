@@ -79,8 +79,10 @@ void missing_take_throttle(struct perf_source *self, struct stage *stage, uint32
 		*since = time;
 		return;
 	}
-	if (*since && time > *since)
+	if (*since && time > *since) {
+		self->missing.throttled_ns += time - *since;
 		self->missing.n_throttled += samples_in(self, time - *since);
+	}
 	*since = 0;
 }
 
@@ -151,13 +153,25 @@ static uint64_t drop_known(struct stage *stage, const char *reason, uint64_t n, 
 	return missing - n;
 }
 
+/* How often an event occurred while it was throttled, nobody has counted. */
+static void tell_throttled(const struct perf_source *self, struct stage *stage,
+			   const struct sampled_event *event)
+{
+	if (event->count && self->missing.throttled_ns)
+		stage_warn(stage,
+			   "samples of %.3f s (of one or the other CPU) are missing: the kernel "
+			   "throttled events that occurred too often: take fewer samples (-c)",
+			   self->missing.throttled_ns / 1e9);
+}
+
 void missing_emit(struct perf_source *self, struct stage *stage, uint64_t lost)
 {
 	const struct event_setup *setup = &self->event_set.setup;
 	struct cpu_time time;
 	uint64_t of_events, expected, missing;
 
-	if (!sampled_event_is_clock(&setup->events[0]) || setup->events[0].is_each_time ||
+	tell_throttled(self, stage, &setup->events[0]);
+	if (!sampled_event_is_clock(&setup->events[0]) || setup->events[0].count ||
 	    setup->events[0].filter)
 		return;
 	if (self->options.all) {

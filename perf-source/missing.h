@@ -27,6 +27,7 @@ struct missing {
 	uint64_t n_sampled;	   /* samples of the first event */
 	uint64_t hung_up_at;	   /* when the command's events hung up; 0: not yet */
 	uint64_t n_throttled;	   /* samples, if the throttled tasks ran all the time */
+	uint64_t throttled_ns;	   /* of all CPUs */
 	uint64_t *throttled_since; /* by ring; 0: not throttled */
 };
 

@@ -39,6 +39,8 @@ struct perf_source_options {
 	size_t first_of_last;	    /* index of the first event of the last -e */
 	const char *default_filter; /* of the default event; NULL: none */
 	uint64_t rate;
+	bool has_rate;	/* -F was given */
+	uint64_t count; /* occurrences of an event for one sample; 0: it is sampled at the rate */
 	uint32_t stack_size;
 	uint64_t stack_limit;	/* bytes up to which deep stacks are read; 0: none */
 	size_t ring_bytes;	/* 0: enough for the rate and stack size */
@@ -128,6 +130,7 @@ enum { RING_DEFAULT_MIN = 4 * 1024 * 1024, STACK_LIMIT_MAX = 64 * 1024 * 1024 };
 
 int limits_paranoid(void); /* kernel.perf_event_paranoid */
 void limits_lower_rate(struct stage *stage, struct perf_source_options *options);
+void limits_raise_count(struct stage *stage, struct sampled_event *event);
 void limits_choose_stack_size(struct perf_source_options *options);
 size_t limits_ring_bytes(struct stage *stage, const struct perf_source_options *options);
 size_t limits_least_ring_bytes(const struct perf_source_options *options);

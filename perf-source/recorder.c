@@ -178,6 +178,7 @@ static int take_sample(struct stage *stage, struct perf_source *self,
 		       const struct merge_record *record)
 {
 	enum ring_kind kind = event_set_ring_kind(&self->event_set, record->ring);
+	const struct event_setup *setup = &self->event_set.setup;
 	const struct recorded_event *event = NULL;
 	struct perf_record_sample sample;
 
@@ -187,7 +188,7 @@ static int take_sample(struct stage *stage, struct perf_source *self,
 		return take_part(stage, self, record);
 	if (perf_record_parse_sample(record->header,
 				     kind == RING_WAITS ? PERF_RECORD_SAMPLE_RAW_TYPE
-							: PERF_RECORD_SAMPLE_TYPE,
+							: event_sample_type(setup),
 				     &sample))
 		event = event_set_find_event(&self->event_set, sample.event_id);
 	if (!event || recorded_event_is_of_parts(event)) {
@@ -201,6 +202,8 @@ static int take_sample(struct stage *stage, struct perf_source *self,
 		lose_registers(stage, &sample);
 	if (kind == RING_WAITS)
 		return take_wait(self, record, event->number, &sample);
+	if (setup->is_counted)
+		sample.period = setup->events[event->number].count;
 	return put_sample(stage, self, record, &sample, event->number);
 }
 

@@ -255,6 +255,15 @@ static void choose_events(const struct perf_source_options *options, struct even
 	setup->events[0].filter = options->default_filter;
 }
 
+static void set_counts(struct stage *stage, uint64_t count, struct event_setup *setup)
+{
+	setup->is_counted = count;
+	for (size_t i = 0; i < setup->n_events && count; i++) {
+		setup->events[i].count = count;
+		limits_raise_count(stage, &setup->events[i]);
+	}
+}
+
 /*
  * Whether events can be CPU-wide though not all processes are wanted (followed.h). Tracepoints do
  * not need it, as they have no period that begins anew; waits are paired by task.
@@ -304,6 +313,7 @@ static int start_recording(struct stage *stage, struct perf_source *self)
 		.waits_program_fd = -1,
 	};
 	choose_events(options, &event_set->setup);
+	set_counts(stage, options->count, &event_set->setup);
 	r = prepare_following(self);
 	if (r == 0)
 		r = programs_load(stage, self);
@@ -354,7 +364,7 @@ static void fill_hello(const struct perf_source *self, struct wire_hello *hello)
 	hello->clock = WIRE_clock_MONOTONIC;
 	hello->start_time = self->start_time;
 	hello->start_unix_time = self->start_time + self->realtime_ahead;
-	hello->rate = first->is_each_time ? 0 : self->options.rate;
+	hello->rate = first->count ? 0 : self->options.rate;
 	hello->stack_size = self->options.stack_size;
 	hello->register_mask = arch_host()->register_mask;
 	hello->machine = arch_host()->elf_machine;

@@ -56,6 +56,7 @@ static const struct {
 } passed_on[] = {
 	{ 'p', SOURCE, "-p" },
 	{ 'F', SOURCE, "-F" },
+	{ 'c', SOURCE, "-c" },
 	{ 's', SOURCE, "-s" },
 	{ 'e', SOURCE, "-e" },
 	{ KEY_FILTER, SOURCE, "--filter" },
@@ -211,6 +212,9 @@ static const struct argp_option options[] = {
 	{ "pid", 'p', "PID[,PID]", 0, "Record these processes and their future children", 1 },
 	{ "freq", 'F', "HZ", 0, "Sampling frequency per CPU (default 999, at most 20000)", 1 },
 	{ "frequency", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 1 },
+	{ "count", 'c', "N", 0,
+	  "Sample each Nth occurrence of an event instead of at a rate (of tracepoints and uprobes, default 1)",
+	  1 },
 	{ "stack-size", 's', "BYTES", 0,
 	  "Maximum stack bytes copied per sample (default 65528, or 32768 if ring buffers are small)",
 	  1 },

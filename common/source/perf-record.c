@@ -168,7 +168,8 @@ bool perf_record_parse_sample(const struct perf_event_header *header, uint64_t t
 	if (header->size < sizeof(*header))
 		return false;
 	if (!take(&words, &ret->address) || !take(&words, &ids) || !take(&words, &ret->time) ||
-	    !take(&words, &ret->event_id) || !take(&words, &cpu) || !take(&words, &ret->period) ||
+	    !take(&words, &ret->event_id) || !take(&words, &cpu) ||
+	    (type & PERF_SAMPLE_PERIOD && !take(&words, &ret->period)) ||
 	    !take(&words, &ret->n_chain) || !take_many(&words, ret->n_chain, &ret->chain))
 		return false;
 	ret->pid = ids;

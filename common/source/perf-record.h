@@ -16,6 +16,11 @@
 #define PERF_RECORD_SAMPLE_TYPE                                                                    \
 	(PERF_SAMPLE_IP | PERF_RECORD_SIDEBAND_TYPE | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN | \
 	 PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)
+/*
+ * A sample of several occurrences. With PERF_SAMPLE_PERIOD the kernel would make one of each
+ * occurrence of software events and tracepoints (perf_swevent_event(), kernel/events/core.c).
+ */
+#define PERF_RECORD_COUNTED_TYPE (PERF_RECORD_SAMPLE_TYPE & ~(uint64_t)PERF_SAMPLE_PERIOD)
 /* A sample with PERF_SAMPLE_RAW data as well. */
 #define PERF_RECORD_SAMPLE_RAW_TYPE (PERF_RECORD_SAMPLE_TYPE | PERF_SAMPLE_RAW)
 /* For events of which only the data matter, not the stack. */
@@ -34,7 +39,7 @@ struct perf_record_sample {
 	uint64_t time;
 	uint64_t event_id; /* PERF_EVENT_IOC_ID of the event or its parent */
 	uint32_t cpu;
-	uint64_t period;
+	uint64_t period;       /* 0 with PERF_RECORD_COUNTED_TYPE */
 	const uint64_t *chain; /* with PERF_CONTEXT_… marks */
 	size_t n_chain;
 	const char *data; /* with PERF_RECORD_SAMPLE_RAW_TYPE */

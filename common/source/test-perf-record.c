@@ -89,6 +89,24 @@ static void test_a_sample_is_taken_apart(void **state)
 	assert_int_equal(*(const uint64_t *)sample.stack, 0x3000);
 }
 
+static void test_a_sample_of_several_occurrences_has_no_period(void **state)
+{
+	struct perf_record_sample sample;
+
+	begin_sample(&builder);
+	builder.n--;
+	put(&builder, 1); /* a chain of one address */
+	put(&builder, 0x1000);
+	put(&builder, PERF_SAMPLE_REGS_ABI_NONE);
+	put(&builder, 0);
+	assert_true(perf_record_parse_sample(finish(&builder, PERF_RECORD_SAMPLE),
+					     PERF_RECORD_COUNTED_TYPE, &sample));
+	assert_int_equal(sample.period, 0);
+	assert_int_equal(sample.cpu, 3);
+	assert_int_equal(sample.n_chain, 1);
+	assert_int_equal(sample.chain[0], 0x1000);
+}
+
 static void test_a_sample_without_user_side_has_no_registers(void **state)
 {
 	struct perf_record_sample sample;
@@ -322,6 +340,7 @@ int main(void)
 		cmocka_unit_test(test_the_tail_of_kernel_code_is_behind_its_name),
 		cmocka_unit_test(test_damaged_ksymbol_record_ends_at_its_size),
 		cmocka_unit_test(test_a_sample_is_taken_apart),
+		cmocka_unit_test(test_a_sample_of_several_occurrences_has_no_period),
 		cmocka_unit_test(test_a_sample_without_user_side_has_no_registers),
 		cmocka_unit_test(test_data_of_a_sample_are_taken_apart),
 		cmocka_unit_test(test_the_stack_is_bounded_by_its_valid_size),

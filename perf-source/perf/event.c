@@ -54,13 +54,14 @@ static struct perf_event_attr sampled_attr(const struct event_setup *setup, uint
 	const struct sampled_event *event = &setup->events[number];
 	struct perf_event_attr attr = sample_attr(setup);
 
+	attr.sample_type = event_sample_type(setup);
 	attr.type = event->type;
 	attr.config = event->config;
 	if (setup->has_sample_parts)
 		attr.sample_stack_user = 0;
-	attr.freq = !event->is_each_time;
-	if (event->is_each_time)
-		attr.sample_period = 1;
+	attr.freq = !event->count;
+	if (event->count)
+		attr.sample_period = event->count;
 	else
 		attr.sample_freq = setup->rate;
 	return attr;

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "common/source/perf-record.h"
 #include "perf-source/perf/sampled-event.h"
 
 struct event_setup {
@@ -20,6 +21,7 @@ struct event_setup {
 	size_t n_events;
 	bool is_anybodys; /* the first event is the default: it may fall back to cpu-clock */
 	uint64_t rate;
+	bool is_counted; /* samples of events are of so many occurrences, without their period */
 	uint32_t stack_size;
 	uint32_t sample_wakeup, switch_wakeup, sideband_wakeup; /* bytes written that wake us */
 	uint32_t waking_tracepoint;				/* 0: unavailable or not wanted */
@@ -35,6 +37,12 @@ struct event_setup {
 	bool no_lost_format; /* before 6.0: no count of lost records (PERF_FORMAT_LOST) */
 	bool no_first;	     /* cpu-clock has replaced the first event */
 };
+
+/* The layout of samples of the sampled events. */
+static inline uint64_t event_sample_type(const struct event_setup *setup)
+{
+	return setup->is_counted ? PERF_RECORD_COUNTED_TYPE : PERF_RECORD_SAMPLE_TYPE;
+}
 
 /*
  * Opens an event on `cpu` for one task (with `inherit` also its children) or, with pid -1, for all

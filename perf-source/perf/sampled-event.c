@@ -35,7 +35,7 @@ static int find_tracepoint(const char *text, struct sampled_event *ret)
 		return r;
 	ret->type = PERF_TYPE_TRACEPOINT;
 	ret->config = id;
-	ret->is_each_time = true;
+	ret->count = 1;
 	return 0;
 }
 
@@ -56,7 +56,7 @@ static int find_uprobe(const char *place, struct sampled_event *ret)
 		return r;
 	name_uprobe(place, ret->name);
 	ret->type = PERF_TYPE_TRACEPOINT;
-	ret->is_each_time = true;
+	ret->count = 1;
 	return 0;
 }
 
@@ -87,6 +87,7 @@ void sampled_event_replace(struct sampled_event *event, const char *counter)
 	const struct sampled_event before = *event;
 
 	sampled_event_find(counter, event);
+	event->count = before.count;
 	event->filter = before.filter;
 	event->filter_program_fd = before.filter_program_fd;
 }

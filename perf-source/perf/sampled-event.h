@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * An event as a user names it and as perf_event_open(2) takes it: a counter of the hardware or the
- * kernel, sampled at a rate; or a tracepoint or a place in a program (a uprobe), of which each
- * occurrence is a sample.
+ * kernel, sampled at a rate or each so many times; or a tracepoint or a place in a program (a
+ * uprobe), of which each occurrence is a sample unless the user wants fewer.
  */
 #pragma once
 
@@ -19,7 +19,7 @@ struct sampled_event {
 	char name[SAMPLED_EVENT_NAME_SIZE];
 	uint32_t type; /* struct perf_event_attr */
 	uint64_t config;
-	bool is_each_time; /* else it is sampled at a rate */
+	uint64_t count; /* occurrences for one sample; 0: it is sampled at a rate */
 
 	/* Of a uprobe, until sampled_event_define() makes it a tracepoint. */
 	int file_fd; /* owned; -1: no uprobe, or already a tracepoint */

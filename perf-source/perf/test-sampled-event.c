@@ -115,7 +115,7 @@ static int reset(void **state)
 	return 0;
 }
 
-static void find(const char *name, uint32_t type, uint64_t config, bool is_each_time)
+static void find(const char *name, uint32_t type, uint64_t config, uint64_t count)
 {
 	struct sampled_event event;
 
@@ -123,7 +123,7 @@ static void find(const char *name, uint32_t type, uint64_t config, bool is_each_
 	assert_string_equal(event.name, name);
 	assert_int_equal(event.type, type);
 	assert_int_equal(event.config, config);
-	assert_int_equal(event.is_each_time, is_each_time);
+	assert_int_equal(event.count, count);
 	assert_int_equal(event.file_fd, -1);
 	assert_int_equal(event.filter_program_fd, -1);
 	assert_null(event.filter);
@@ -141,17 +141,17 @@ static void refuse(const char *name, int error)
 
 static void test_counters_have_the_names_of_perf(void **state)
 {
-	find("cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, false);
-	find("instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, false);
-	find("cache-references", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_REFERENCES, false);
-	find("cache-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES, false);
-	find("branches", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS, false);
-	find("branch-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES, false);
-	find("cpu-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, false);
-	find("task-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, false);
-	find("page-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, false);
-	find("context-switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES, false);
-	find("cpu-migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS, false);
+	find("cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, 0);
+	find("instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, 0);
+	find("cache-references", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_REFERENCES, 0);
+	find("cache-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES, 0);
+	find("branches", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS, 0);
+	find("branch-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES, 0);
+	find("cpu-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, 0);
+	find("task-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, 0);
+	find("page-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, 0);
+	find("context-switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES, 0);
+	find("cpu-migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS, 0);
 }
 
 static void test_clocks_weigh_nanoseconds(void **state)
@@ -216,9 +216,9 @@ static void test_a_name_has_a_limit(void **state)
 
 static void test_a_tracepoint_is_sampled_each_time(void **state)
 {
-	find("sched:sched_waking", PERF_TYPE_TRACEPOINT, TRACEPOINT, true);
+	find("sched:sched_waking", PERF_TYPE_TRACEPOINT, TRACEPOINT, 1);
 	mounted = OLD_TRACEFS;
-	find("sched:sched_waking", PERF_TYPE_TRACEPOINT, TRACEPOINT, true);
+	find("sched:sched_waking", PERF_TYPE_TRACEPOINT, TRACEPOINT, 1);
 }
 
 static void test_a_tracepoint_name_cannot_leave_tracefs(void **state)
@@ -307,7 +307,7 @@ static void test_a_uprobe_is_a_function_of_a_file(void **state)
 	snprintf(text, sizeof(text), "uprobe:%s:%s", strrchr(self, '/') + 1, symbol);
 	assert_string_equal(event.name, text);
 	assert_true(sampled_event_is_tracepoint(&event));
-	assert_true(event.is_each_time);
+	assert_int_equal(event.count, 1);
 	assert_true(event.file_fd >= 0);
 	memcpy(first, (void *)(uintptr_t)test_sampled_event_probed, sizeof(first));
 	assert_int_equal(pread(event.file_fd, code, sizeof(code), event.file_offset), sizeof(code));

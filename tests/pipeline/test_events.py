@@ -81,6 +81,21 @@ class Events(pipeline.RecordingTest):
         faults = self.report(capture, FAULTS, "--symbol=^touch_pages$")
         self.assertEqual(faults["summary"]["sum"], PAGES)
 
+    def test_every_nth_occurrence_is_sampled(self):
+        calls = CALLS + 2 * CHILDREN
+        for n, event, least in ((1, "page-faults", PAGES), (10, "page-faults", PAGES - 10),
+                                (7, PROBE, calls - 6 * (1 + 2 * CHILDREN))):
+            with self.subTest(event, n=n):
+                text = self.run_on(self.record(f"-e{event}", f"-c{n}"), [pipeline.program("frame-dump")]).decode()
+                weights = [int(weight) for weight in re.findall(r"(?m)^stack .* weight=(\d+) ", text)]
+                self.assertEqual(set(weights), {n})
+                self.assertGreaterEqual(sum(weights), least)
+
+    def test_a_count_that_would_take_all_cpu_time_is_raised(self):
+        ended = self.run_well([pipeline.program("perf-source"), "-ecpu-clock", "-c1000", "--", "true"],
+                              stdout=subprocess.DEVNULL)
+        self.assertIn("using 50000", "".join(ended[0].errors))
+
     def test_files_agree_with_the_stream(self):
         stream = self.record("-s1024", f"-ecpu-clock,{FAULTS}", f"-e{FORKS}", f"-e{PROBE}")
         capture, page = self.saved(stream, "out.syscap"), self.saved(stream, "out.html")

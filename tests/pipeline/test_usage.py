@@ -15,6 +15,8 @@ WRONG_COMMAND_LINES = [
     ("perf-source", "-F"),
     ("perf-source", "-F", "0"),
     ("perf-source", "-F", "fast"),
+    ("perf-source", "-c", "0"),
+    ("perf-source", "-c", "1", "-F", "99"),
     ("perf-source", "-s", "7"),
     ("perf-source", "-s", "1M"),
     ("perf-source", "-p", "1,x"),
