@@ -189,7 +189,7 @@ static int arrive(struct stage *stage, struct single_step *self, struct thread *
 	};
 	now.stack_size = tracee_read(self->pid, now.sp, self->stacks + self->stacks_used,
 				     is_sampled ? STACK_SIZE : STACK_TOP_SIZE);
-	stage->last_time++;
+	stage->last_time = clock_now(CLOCK_MONOTONIC);
 	if (thread->has_stopped && !self->has_interpreter)
 		r = follow(stage, self, thread, &before, &now);
 	thread->has_stopped = true;
@@ -302,7 +302,6 @@ static void fill_hello(const struct stage *stage, struct wire_hello *hello)
 	hello->clock = WIRE_clock_MONOTONIC;
 	hello->start_time = stage->last_time;
 	hello->start_unix_time = clock_now(CLOCK_REALTIME);
-	hello->rate = NANOSECONDS_A_SECOND; /* a step takes one, by the times that are told */
 	hello->stack_size = STACK_SIZE;
 	hello->register_mask = arch_host()->register_mask;
 	hello->machine = arch_host()->elf_machine;
