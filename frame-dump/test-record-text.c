@@ -85,12 +85,13 @@ static void test_blobs_are_reported_by_size_and_checksum(void **state)
 {
 	struct wire_image_id id = { .image = 3, .build_id = { "123456789", 9 } };
 
-	check(WIRE_RECORD_image_id, &id, "image_id image=3 build_id=9:cbf43926 file_id=\"\"\n");
+	check(WIRE_RECORD_image_id, &id,
+	      "image_id image=3 build_id=9:cbf43926 file_id=\"\" segments=[] go_build_id=\"\"\n");
 	id.build_id = (struct wire_blob){ "", 0 };
 	strcpy(id.file_id, "026a2d6a60ee6b4eb8ec85adf2e76f4d");
 	check(WIRE_RECORD_image_id, &id,
 	      "image_id image=3 build_id=0:00000000 "
-	      "file_id=\"026a2d6a60ee6b4eb8ec85adf2e76f4d\"\n");
+	      "file_id=\"026a2d6a60ee6b4eb8ec85adf2e76f4d\" segments=[] go_build_id=\"\"\n");
 }
 
 static void test_arrays(void **state)

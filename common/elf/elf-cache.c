@@ -107,7 +107,7 @@ static void emit(struct elf_cache *files, struct image *image, int fd, struct wi
 
 	if (find_file_id(files, image, fd, &id))
 		file_id_text(&id, record->file_id);
-	else if (image->has_id)
+	else if (image->has_id && !record->segments.n)
 		return;
 	image_table_set_id(files->table, record);
 	/* A failed output is noticed at the next record that matters. */
@@ -116,11 +116,14 @@ static void emit(struct elf_cache *files, struct image *image, int fd, struct wi
 
 static void emit_elf(struct elf_cache *files, struct image *image, const struct elf_image *elf)
 {
+	uint64_t words[WIRE_SEGMENTS_MAX * WIRE_SEGMENT_WORDS];
 	struct wire_image_id record;
 
-	if (image->has_id && image->has_file_id)
+	if (image->has_id && image->has_file_id && image->segments)
 		return;
 	elf_image_id(elf, image->number, &record);
+	record.segments = elf_image_code(elf, words);
+	record.go_build_id = elf_image_go_build_id(elf);
 	emit(files, image, elf->fd, &record);
 }
 

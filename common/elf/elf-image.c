@@ -14,6 +14,12 @@
 #include "common/elf/elf-limits.h"
 #include "common/image-server/image-descriptor.h"
 
+enum {
+	GO_BUILD_ID_NOTE = 4,
+	NOTES_MAX = 65536, /* bytes of a segment of notes */
+};
+static const char go_note[] = "Go\0"; /* with both zero bytes */
+
 /* Tries the image server; if there is none, the recorded path. */
 int elf_image_open_file(const struct image *image, struct image_client *client)
 {
@@ -310,4 +316,61 @@ void elf_image_id(const struct elf_image *elf_image, uint64_t image, struct wire
 	*ret = (struct wire_image_id){ .image = image };
 	if (size > 0 && size <= WIRE_BUILD_ID_MAX)
 		ret->build_id = (struct wire_blob){ build_id, size };
+}
+
+struct wire_addrs elf_image_code(const struct elf_image *elf_image,
+				 uint64_t words[WIRE_SEGMENTS_MAX * WIRE_SEGMENT_WORDS])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < elf_image->n_segments; i++) {
+		const struct elf_segment *segment = &elf_image->segments[i];
+
+		if (!segment->is_executable || !segment->size ||
+		    n == WIRE_SEGMENTS_MAX * WIRE_SEGMENT_WORDS)
+			continue;
+		words[n++] = segment->offset;
+		words[n++] = segment->address;
+		words[n++] = segment->size;
+	}
+	return (struct wire_addrs){ words, n };
+}
+
+/* Go's note among those of a segment; NULL data: it has none. */
+static struct wire_string find_go_note(Elf_Data *notes)
+{
+	size_t at = 0, name, text;
+	GElf_Nhdr note;
+
+	while ((at = gelf_getnote(notes, at, &note, &name, &text)) > 0) {
+		const char *bytes = notes->d_buf;
+
+		if (note.n_type == GO_BUILD_ID_NOTE && note.n_namesz == sizeof(go_note) &&
+		    !memcmp(bytes + name, go_note, sizeof(go_note)))
+			return (struct wire_string){ bytes + text,
+						     strnlen(bytes + text, note.n_descsz) };
+	}
+	return (struct wire_string){ 0 };
+}
+
+struct wire_string elf_image_go_build_id(const struct elf_image *elf_image)
+{
+	struct wire_string ret = { 0 };
+	size_t n;
+
+	if (elf_getphdrnum(elf_image->elf, &n) < 0)
+		return ret;
+	for (size_t i = 0; i < n && i < ELF_IMAGE_SEGMENTS_MAX && !ret.data; i++) {
+		GElf_Phdr header;
+		Elf_Data *notes;
+
+		if (!gelf_getphdr(elf_image->elf, i, &header) || header.p_type != PT_NOTE ||
+		    header.p_filesz > NOTES_MAX)
+			continue;
+		notes = elf_getdata_rawchunk(elf_image->elf, header.p_offset, header.p_filesz,
+					     header.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
+		if (notes)
+			ret = find_go_note(notes);
+	}
+	return ret;
 }

@@ -65,5 +65,18 @@ bool elf_image_address(const struct elf_image *elf_image, uint64_t offset, uint6
 /* The file offset of an address as linked; false: no segment holds it. */
 bool elf_image_offset(const struct elf_image *elf_image, uint64_t address, uint64_t *ret);
 
-/* Fills in the record without its file id; `ret->build_id` points into the Elf. */
+/*
+ * Where its code is, as image_id has it, in `words`. Segments beyond WIRE_SEGMENTS_MAX are left
+ * out.
+ */
+struct wire_addrs elf_image_code(const struct elf_image *elf_image,
+				 uint64_t words[WIRE_SEGMENTS_MAX * WIRE_SEGMENT_WORDS]);
+
+/* The build-id of Go's linker (a note of type 4); it points into the Elf. Empty: it has none. */
+struct wire_string elf_image_go_build_id(const struct elf_image *elf_image);
+
+/*
+ * Fills in the record without its file id, segments and Go's build-id; `ret->build_id` points into
+ * the Elf.
+ */
 void elf_image_id(const struct elf_image *elf_image, uint64_t image, struct wire_image_id *ret);

@@ -91,6 +91,20 @@ static void test_an_elf_files_ids_are_emitted_once(void **state)
 
 static void test_ids_from_upstream_are_not_emitted_again(void **state)
 {
+	static const uint64_t code[WIRE_SEGMENT_WORDS] = { 0x1000, 0x401000, 0x10 };
+	struct image *image = add_file(own);
+	struct wire_image_id known = { .image = IMAGE, .segments = { code, WIRE_SEGMENT_WORDS } };
+	union wire_view view;
+
+	strcpy(known.file_id, "026a2d6a60ee6b4eb8ec85adf2e76f4d");
+	image_table_set_id(&table, &known);
+	assert_non_null(elf_cache_get(&files, image));
+	assert_int_equal(test_stream_next(&stream, &view), 0);
+}
+
+/* Streams before 1.15 do not tell where the code is. */
+static void test_segments_are_added_to_ids(void **state)
+{
 	struct image *image = add_file(own);
 	struct wire_image_id known = { .image = IMAGE };
 	union wire_view view;
@@ -98,6 +112,9 @@ static void test_ids_from_upstream_are_not_emitted_again(void **state)
 	strcpy(known.file_id, "026a2d6a60ee6b4eb8ec85adf2e76f4d");
 	image_table_set_id(&table, &known);
 	assert_non_null(elf_cache_get(&files, image));
+	assert_int_equal(test_stream_next(&stream, &view), WIRE_RECORD_image_id);
+	assert_true(view.image_id.segments.n >= WIRE_SEGMENT_WORDS);
+	assert_true(image->n_segments > 0);
 	assert_int_equal(test_stream_next(&stream, &view), 0);
 }
 
@@ -248,6 +265,7 @@ int main(void)
 		TEST(test_an_elf_files_ids_are_emitted_once),
 		TEST(test_ids_from_upstream_are_not_emitted_again),
 		TEST(test_a_file_id_is_added_to_a_build_id),
+		TEST(test_segments_are_added_to_ids),
 		TEST(test_a_file_that_is_not_elf_has_a_file_id),
 		TEST(test_unavailable_files_emit_nothing),
 		TEST(test_a_vdso_has_the_id_of_its_pages),

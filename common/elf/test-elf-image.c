@@ -132,6 +132,57 @@ static void test_an_executable_segment_begins_with_its_page(void **state)
 	assert_false(elf_image_offset(&elf, UINT64_MAX, &address));
 }
 
+static void test_code_is_told_as_linked(void **state)
+{
+	uint64_t base, words[WIRE_SEGMENTS_MAX * WIRE_SEGMENT_WORDS], address;
+	struct wire_addrs code;
+	struct elf_image elf;
+	bool has_it = false;
+
+	dl_iterate_phdr(find_own_base, &base);
+	address = (uint64_t)(uintptr_t)test_a_whole_file_is_read - base;
+	assert_int_equal(open_bytes(own, own_size, &elf), ELF_IMAGE_OK);
+	code = elf_image_code(&elf, words);
+	for (size_t i = 0; i < code.n; i += WIRE_SEGMENT_WORDS) {
+		uint64_t within = address - words[i + 1];
+
+		if (within >= words[i + 2])
+			continue;
+		has_it = true;
+		assert_memory_equal(own + words[i] + within,
+				    (void *)(uintptr_t)test_a_whole_file_is_read, 16);
+	}
+	assert_true(has_it);
+	assert_int_equal(elf_image_go_build_id(&elf).size, 0);
+	elf_image_close(&elf);
+}
+
+static void test_gos_build_id_is_read(void **state)
+{
+	static const char note[] = "\4\0\0\0\6\0\0\0\4\0\0\0Go\0\0ab/c-d\0\0";
+	char *bytes = malloc(own_size);
+	Elf64_Ehdr *header = (void *)bytes;
+	Elf64_Phdr *segment;
+	struct elf_image elf;
+
+	memcpy(bytes, own, own_size);
+	segment = (void *)(bytes + header->e_phoff);
+	while (segment->p_type != PT_NOTE)
+		segment++;
+	segment->p_filesz = sizeof(note) - 1;
+	segment->p_align = 4;
+	memcpy(bytes + segment->p_offset, note, sizeof(note) - 1);
+	assert_int_equal(open_bytes(bytes, own_size, &elf), ELF_IMAGE_OK);
+	assert_int_equal(elf_image_go_build_id(&elf).size, 6);
+	assert_memory_equal(elf_image_go_build_id(&elf).data, "ab/c-d", 6);
+	elf_image_close(&elf);
+	bytes[segment->p_offset + 4] = 0x7f; /* it says that it is longer than its segment */
+	assert_int_equal(open_bytes(bytes, own_size, &elf), ELF_IMAGE_OK);
+	assert_int_equal(elf_image_go_build_id(&elf).size, 0);
+	elf_image_close(&elf);
+	free(bytes);
+}
+
 static void test_every_truncation_is_refused_or_harmless(void **state)
 {
 	struct elf_image elf;
@@ -148,6 +199,7 @@ static void test_every_truncation_is_refused_or_harmless(void **state)
 		assert_true(elf.n_segments > 0);
 		elf_image_id(&elf, 1, &id);
 		assert_true(id.build_id.size <= WIRE_BUILD_ID_MAX);
+		elf_image_go_build_id(&elf);
 		elf_image_close(&elf);
 	}
 }
@@ -171,6 +223,7 @@ static void test_every_flipped_header_byte_is_harmless(void **state)
 		if (r)
 			continue;
 		elf_image_id(&elf, 1, &id);
+		elf_image_go_build_id(&elf);
 		for (uint64_t offset = 0; offset < own_size; offset += 4096)
 			elf_image_address(&elf, offset, &address);
 		elf_image_close(&elf);
@@ -315,6 +368,8 @@ int main(void)
 		cmocka_unit_test(test_a_whole_file_is_read),
 		cmocka_unit_test(test_offsets_and_addresses_match_the_loader),
 		cmocka_unit_test(test_an_executable_segment_begins_with_its_page),
+		cmocka_unit_test(test_code_is_told_as_linked),
+		cmocka_unit_test(test_gos_build_id_is_read),
 		cmocka_unit_test(test_every_truncation_is_refused_or_harmless),
 		cmocka_unit_test(test_every_flipped_header_byte_is_harmless),
 		cmocka_unit_test(test_unsupported_elf_files_are_refused),

@@ -12,6 +12,8 @@ static void forget(struct image_table *table, struct image *image)
 	HASH_DEL(table->by_number, image);
 	free(image->path);
 	free(image->bytes);
+	free(image->segments);
+	free(image->go_build_id);
 	free(image);
 }
 
@@ -148,6 +150,31 @@ static void set_file_id(struct image_table *table, struct image *image, const ch
 		table->n_refused++;
 }
 
+static bool is_segment(const struct image_segment *segment)
+{
+	return segment->size && segment->offset + segment->size > segment->offset &&
+	       segment->address + segment->size > segment->address;
+}
+
+/* The first ones stay, as of the file id. Out of memory: they are not known. */
+static void set_segments(struct image_table *table, struct image *image, struct wire_addrs words)
+{
+	size_t n = words.n / WIRE_SEGMENT_WORDS;
+
+	if (!n || image->segments)
+		return;
+	image->segments = calloc(n, sizeof(*image->segments));
+	for (size_t i = 0; i < n && image->segments; i++) {
+		struct image_segment *segment = &image->segments[image->n_segments];
+
+		memcpy(segment, words.data + i * WIRE_SEGMENT_WORDS, sizeof(*segment));
+		if (is_segment(segment))
+			image->n_segments++;
+		else
+			table->n_refused++;
+	}
+}
+
 void image_table_set_id(struct image_table *table, const struct wire_image_id *record)
 {
 	struct image *image = image_table_find(table, record->image);
@@ -159,6 +186,9 @@ void image_table_set_id(struct image_table *table, const struct wire_image_id *r
 	if (record->build_id.size)
 		memcpy(image->build_id, record->build_id.data, record->build_id.size);
 	set_file_id(table, image, record->file_id);
+	set_segments(table, image, record->segments);
+	if (record->go_build_id.size && !image->go_build_id)
+		image->go_build_id = strdup(record->go_build_id.data);
 }
 
 void image_table_get_id(const struct image *image, struct wire_image_id *ret)

@@ -10,6 +10,11 @@ enum {
 	IMAGE_TABLE_MAX = 1 << 18, /* more are refused */
 };
 
+/* Code of an ELF file. */
+struct image_segment {
+	uint64_t offset, address, size; /* in the file; as linked; in the file */
+};
+
 struct image {
 	UT_hash_handle hh;
 	UT_hash_handle hh_file_id, hh_short_id;
@@ -27,7 +32,10 @@ struct image {
 	bool has_id; /* an image_id record came, even if its build-id was empty */
 	bool has_file_id;
 	struct file_id file_id;
-	uint64_t short_id; /* of file_id */
+	uint64_t short_id;		/* of file_id */
+	struct image_segment *segments; /* NULL: not known */
+	size_t n_segments;
+	char *go_build_id; /* NULL: none */
 	void *data;	   /* owned by the stage; freed by the table's `forget` */
 };
 
@@ -48,7 +56,8 @@ int image_table_set_data(struct image_table *table, const struct wire_image_data
 void image_table_set_state(struct image_table *table, const struct wire_image_state *record);
 void image_table_set_id(struct image_table *table, const struct wire_image_id *record);
 
-/* Rebuilds the record that image_table_set_id() was given; it points into the image. */
+/* Rebuilds the record that image_table_set_id() was given, without segments; it points into the
+ * image. */
 void image_table_get_id(const struct image *image, struct wire_image_id *ret);
 
 /* Rebuilds the record that image_table_add() was given, without generation; borrows the path. */

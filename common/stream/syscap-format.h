@@ -38,11 +38,12 @@ enum {
  * Files and the fields of their lines. Times: time, PID, TID, time on and off the CPU, waits.
  * Names: time since when, PID, TID, name. Cgroups: PID, path. Source lines: f: file number, path;
  * i: image number, inode, build-id, path; p: image number, offset, then file number and line of the
- * function and of each call inlined there. Contexts, each line with a time first: r: PID, number,
- * key and value of an attribute of a process's resource; c: number, PID, trace, span ("-": none),
- * flags and number of attributes of a trace context; a: number of a context, key and value of one
- * of them; s: PID, TID and number of the context (0: none) that samples of a thread have from then
- * on.
+ * function and of each call inlined there. Images: inode, build-id, OpenTelemetry's file id, where
+ * its code is (of each segment offset, address and size), Go's build-id ("-": not known), path.
+ * Contexts, each line with a time first: r: PID, number, key and value of an attribute of a
+ * process's resource; c: number, PID, trace, span ("-": none), flags and number of attributes of a
+ * trace context; a: number of a context, key and value of one of them; s: PID, TID and number of
+ * the context (0: none) that samples of a thread have from then on.
  */
 #define SYSCAP_EVENT_ID "stackpipe.event.%u"
 #define SYSCAP_EVENT_MARK "thread %d: %lu"
@@ -62,6 +63,10 @@ enum {
 #define SYSCAP_SOURCE_IMAGE "i %lu %lu %s %s\n"
 #define SYSCAP_SOURCE_PLACE "p %lu %lx%s\n"
 #define SYSCAP_SOURCE_LINE " %u:%u"
+#define SYSCAP_IMAGES_FILE "stackpipe/images"
+#define SYSCAP_IMAGE "%lu %s %s %s %s %s\n"
+#define SYSCAP_IMAGE_FACTS 3 /* words between build-id and path */
+#define SYSCAP_SEGMENT "%s%lx:%lx:%lx"
 #define SYSCAP_THREAD_TIME "%lu %d %u %lu %lu %lu\n"
 #define SYSCAP_CONTEXTS_FILE "stackpipe/contexts"
 #define SYSCAP_CONTEXT_RESOURCE "%lu r %d %u %s\t%s\n"

@@ -47,6 +47,28 @@ static void test_an_image_keeps_its_records_fields(void **state)
 	image_table_deinit(&table);
 }
 
+static void test_segments_stay_once_they_are_reported(void **state)
+{
+	static const uint64_t code[] = { 0x1000, 0x401000, 0x10, 0x2000, UINT64_MAX, 2, 5, 6, 0 };
+	static const uint64_t other[] = { 1, 2, 3 };
+	struct image_table table = { 0 };
+	struct wire_image_id id = { 3, .segments = { code, 9 }, .go_build_id = { "a/b", 3 } };
+	struct image *image;
+
+	add(&table, 3, "/a");
+	image_table_set_id(&table, &id);
+	image = image_table_find(&table, 3);
+	assert_int_equal(image->n_segments,
+			 1); /* the second is beyond all addresses, the third empty */
+	assert_int_equal(table.n_refused, 2);
+	assert_int_equal(image->segments[0].address, 0x401000);
+	assert_string_equal(image->go_build_id, "a/b");
+	id.segments = (struct wire_addrs){ other, 3 };
+	image_table_set_id(&table, &id);
+	assert_int_equal(image->segments[0].offset, 0x1000);
+	image_table_deinit(&table);
+}
+
 static void test_an_empty_build_id_counts_as_known(void **state)
 {
 	struct image_table table = { 0 };
@@ -276,6 +298,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_an_image_keeps_its_records_fields),
+		cmocka_unit_test(test_segments_stay_once_they_are_reported),
 		cmocka_unit_test(test_an_empty_build_id_counts_as_known),
 		cmocka_unit_test(test_images_are_found_by_their_file_ids),
 		cmocka_unit_test(test_the_first_of_those_with_the_same_id_is_found),

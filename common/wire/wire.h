@@ -26,16 +26,18 @@
 
 #define WIRE_MAGIC 0x7069706b63617473ULL
 #define WIRE_VERSION_MAJOR 1
-#define WIRE_VERSION_MINOR 14
+#define WIRE_VERSION_MINOR 15
 
 enum {
-	WIRE_RECORD_MAX = 256 * 1024,	/* bytes of a record, header included */
-	WIRE_TYPE_MAX = 256,		/* record ids are below this */
-	WIRE_FRAMES_MAX = 16000,	/* of a stack */
-	WIRE_KERNEL_FRAMES_MAX = 512,	/* of a sample */
-	WIRE_STACK_ENDS_MAX = 32,	/* end reasons are below this */
-	WIRE_EVENTS_MAX = 32,		/* of a stream; readers drop events of larger numbers */
-	WIRE_BUILD_ID_MAX = 64,		/* bytes */
+	WIRE_RECORD_MAX = 256 * 1024, /* bytes of a record, header included */
+	WIRE_TYPE_MAX = 256,	      /* record ids are below this */
+	WIRE_FRAMES_MAX = 16000,      /* of a stack */
+	WIRE_KERNEL_FRAMES_MAX = 512, /* of a sample */
+	WIRE_STACK_ENDS_MAX = 32,     /* end reasons are below this */
+	WIRE_EVENTS_MAX = 32,	      /* of a stream; readers drop events of larger numbers */
+	WIRE_BUILD_ID_MAX = 64,	      /* bytes */
+	WIRE_SEGMENT_WORDS = 3,	      /* of a segment in image_id */
+	WIRE_SEGMENTS_MAX = 16,
 	WIRE_NAME_MAX = 4096,		/* bytes of a function's or source file's name */
 	WIRE_THREAD_CONTEXT_MAX = 1024, /* OTEP 4947 advises 640 at most */
 	WIRE_PROCESS_CONTEXT_MAX = 65536,
