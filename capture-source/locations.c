@@ -42,6 +42,11 @@ int locations_read_lines(struct locations *locations, const char *text, size_t s
 	return source_lines_read(&locations->lines, text, size);
 }
 
+int locations_read_images(struct locations *locations, const char *text, size_t size)
+{
+	return image_notes_read(&locations->notes, text, size);
+}
+
 void locations_deinit(struct locations *locations)
 {
 	struct place_image *image, *next;
@@ -55,6 +60,7 @@ void locations_deinit(struct locations *locations)
 	pair_map_deinit(&locations->synthetic);
 	pair_map_deinit(&locations->lines_of);
 	source_lines_deinit(&locations->lines);
+	image_notes_deinit(&locations->notes);
 }
 
 int locations_add_process(struct locations *locations, struct location_process *process,
@@ -154,9 +160,8 @@ static enum wire_image_kind kind_of_path(const char *path)
 	return *path != '/' || path[1] == '/' ? WIRE_image_kind_ANONYMOUS : WIRE_image_kind_FILE;
 }
 
-static int put_build_id(struct locations *locations, uint64_t image, const char *text)
+static size_t parse_build_id(const char *text, uint8_t build_id[WIRE_BUILD_ID_MAX])
 {
-	uint8_t build_id[WIRE_BUILD_ID_MAX];
 	size_t n = 0;
 
 	for (; n < WIRE_BUILD_ID_MAX; n++) {
@@ -167,9 +172,24 @@ static int put_build_id(struct locations *locations, uint64_t image, const char 
 			break;
 		build_id[n] = high << 4 | low;
 	}
-	return n ? stage_put(locations->stage, WIRE_RECORD_image_id,
-			     &(struct wire_image_id){ image, { build_id, n } })
-		 : 0;
+	return n;
+}
+
+/* Emits the ids of an image, as far as the capture has them. */
+static int put_ids(struct locations *locations, uint64_t image, uint64_t inode, const char *text,
+		   const char *path)
+{
+	uint8_t build_id[WIRE_BUILD_ID_MAX];
+	struct image_note note;
+	struct wire_image_id record = {
+		.image = image,
+		.build_id = { build_id, parse_build_id(text, build_id) },
+	};
+
+	image_notes_complete(&locations->notes, inode, text, path, &note, &record);
+	if (!record.build_id.size && !record.segments.n)
+		return 0;
+	return stage_put(locations->stage, WIRE_RECORD_image_id, &record);
 }
 
 /* 0 or -ENOMEM */
@@ -218,7 +238,8 @@ static int find_image(struct locations *locations, const struct location_process
 	r = find_lines(locations, image->number, mapping->inode, build_id, mapping->path);
 	if (r == 0)
 		r = put_image(locations, image->number, kind, mapping->path, mapping->inode);
-	return r < 0 ? r : put_build_id(locations, image->number, build_id);
+	return r < 0 ? r
+		     : put_ids(locations, image->number, mapping->inode, build_id, mapping->path);
 }
 
 /* Maps the code of scripts, for all processes, and at the place that it always has. */

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "capture-source/image-notes.h"
 #include "capture-source/source-lines.h"
 #include "common/base/pair-map.h"
 #include "common/script/script-place.h"
@@ -26,6 +27,7 @@ struct locations {
 	struct stage *stage; /* borrowed */
 	struct place_image *images;
 	struct source_lines lines;
+	struct image_notes notes;
 	struct pair_map lines_of;  /* (image, 0) → number in `lines` */
 	struct pair_map emitted;   /* (image, offset) → hash of the name emitted last */
 	struct pair_map synthetic; /* (hash of a name, kind) → number */
@@ -60,6 +62,9 @@ void locations_deinit(struct locations *locations);
 
 /* Reads the note with source lines, before any image; `text` is borrowed. 0 or -ENOMEM. */
 int locations_read_lines(struct locations *locations, const char *text, size_t size);
+
+/* The same of the note with images. */
+int locations_read_images(struct locations *locations, const char *text, size_t size);
 
 /* All of these return 0, -ENOMEM or -errno of the output. */
 

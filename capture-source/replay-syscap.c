@@ -83,6 +83,8 @@ static int read_names(struct stage *stage, struct replay *replay)
 		syscap_file_embedded(&replay->syscap, "/proc/kallsyms");
 	const struct syscap_embedded_file *lines =
 		syscap_file_embedded(&replay->syscap, SYSCAP_SOURCE_LINES_FILE);
+	const struct syscap_embedded_file *images =
+		syscap_file_embedded(&replay->syscap, SYSCAP_IMAGES_FILE);
 	int r = bundle ? bundle_init(&replay->bundle, bundle->data, bundle->size) : 0;
 
 	if (r == -EBADMSG)
@@ -90,6 +92,8 @@ static int read_names(struct stage *stage, struct replay *replay)
 	else if (r < 0)
 		return r;
 	r = lines ? locations_read_lines(&replay->locations, lines->data, lines->size) : 0;
+	if (r == 0 && images)
+		r = locations_read_images(&replay->locations, images->data, images->size);
 	if (r < 0)
 		return r;
 	r = kallsyms ? kallsyms_add(&replay->kallsyms, kallsyms->data, kallsyms->size) : 0;

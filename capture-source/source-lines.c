@@ -3,48 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture-source/line-words.h"
 #include "capture-source/source-lines.h"
-#include "common/base/hash.h"
-#include "common/base/text.h"
 #include "common/stream/syscap-format.h"
 
-enum { FILES_MAX = 1 << 22, DIGITS_MAX = 20 };
-
-/* The unread rest of a text. */
-struct line_words {
-	const char *at, *end;
-};
-
-static bool take_char(struct line_words *words, char wanted)
-{
-	if (words->at == words->end || *words->at != wanted)
-		return false;
-	words->at++;
-	return true;
-}
-
-static bool take_number(struct line_words *words, unsigned base, uint64_t *ret)
-{
-	const char *start = words->at;
-
-	*ret = 0;
-	for (; words->at < words->end && words->at - start < DIGITS_MAX; words->at++) {
-		int digit = text_digit_value(*words->at);
-
-		if (digit < 0 || digit >= (int)base)
-			break;
-		*ret = *ret * base + digit;
-	}
-	return words->at > start;
-}
-
-static uint64_t hash_image(uint64_t inode, const char *build_id, size_t build_id_size,
-			   const char *path, size_t path_size)
-{
-	uint64_t hash = hash_part(HASH_BYTES ^ inode, build_id, build_id_size);
-
-	return hash_part(hash, path, path_size);
-}
+enum { FILES_MAX = 1 << 22 };
 
 /* Adds an entry, unless it exists or there is no room. 0 or -ENOMEM. */
 static int add(struct pair_map *map, uint64_t a, uint64_t b, uint64_t value)
@@ -59,7 +22,7 @@ static int read_file(struct source_lines *lines, struct line_words words)
 {
 	uint64_t number;
 
-	if (!take_number(&words, 10, &number) || !take_char(&words, ' '))
+	if (!line_words_number(&words, 10, &number) || !line_words_take(&words, ' '))
 		return 0;
 	return add(&lines->files, number, 0, (uintptr_t)words.at);
 }
@@ -70,16 +33,17 @@ static int read_image(struct source_lines *lines, struct line_words words)
 	uint64_t number, inode;
 	const char *build_id, *path;
 
-	if (!take_number(&words, 10, &number) || !number || !take_char(&words, ' ') ||
-	    !take_number(&words, 10, &inode) || !take_char(&words, ' '))
+	if (!line_words_number(&words, 10, &number) || !number || !line_words_take(&words, ' ') ||
+	    !line_words_number(&words, 10, &inode) || !line_words_take(&words, ' '))
 		return 0;
 	build_id = words.at;
 	path = memchr(build_id, ' ', words.end - build_id);
 	if (!path)
 		return 0;
 	return add(&lines->images,
-		   hash_image(inode, build_id, path - build_id, path + 1, words.end - path - 1), 0,
-		   number);
+		   line_words_hash_image(inode, build_id, path - build_id, path + 1,
+					 words.end - path - 1),
+		   0, number);
 }
 
 /* "p 3 1f00 7:42 9:10" */
@@ -87,8 +51,8 @@ static int read_place(struct source_lines *lines, struct line_words words)
 {
 	uint64_t image, offset;
 
-	if (!take_number(&words, 10, &image) || !take_char(&words, ' ') ||
-	    !take_number(&words, 16, &offset))
+	if (!line_words_number(&words, 10, &image) || !line_words_take(&words, ' ') ||
+	    !line_words_number(&words, 16, &offset))
 		return 0;
 	return add(&lines->locations, image, offset, (uintptr_t)words.at);
 }
@@ -128,9 +92,9 @@ void source_lines_deinit(struct source_lines *lines)
 uint64_t source_lines_image(const struct source_lines *lines, uint64_t inode, const char *build_id,
 			    const char *path)
 {
-	const uint64_t *known =
-		pair_map_find(&lines->images,
-			      hash_image(inode, build_id, strlen(build_id), path, strlen(path)), 0);
+	const uint64_t *known = pair_map_find(
+		&lines->images,
+		line_words_hash_image(inode, build_id, strlen(build_id), path, strlen(path)), 0);
 
 	return known ? *known : 0;
 }
@@ -156,11 +120,11 @@ size_t source_lines_find(const struct source_lines *lines, uint64_t image, uint6
 				    lines->end };
 	size_t n = 0;
 
-	while (n < SOURCE_LINES_AT_PLACE_MAX && take_char(&words, ' ')) {
+	while (n < SOURCE_LINES_AT_PLACE_MAX && line_words_take(&words, ' ')) {
 		uint64_t file, line;
 
-		if (!take_number(&words, 10, &file) || !take_char(&words, ':') ||
-		    !take_number(&words, 10, &line))
+		if (!line_words_number(&words, 10, &file) || !line_words_take(&words, ':') ||
+		    !line_words_number(&words, 10, &line))
 			return 0;
 		ret[n++] = (struct capture_line){ file_of(lines, file), line };
 	}

@@ -13,6 +13,7 @@
 enum {
 	PIECE_SIZE = 16 * 1024, /* a piece of the file is written when it has so many bytes */
 	NAME_SIZE = 128,
+	SEGMENTS_SIZE = WIRE_SEGMENTS_MAX * (WIRE_SEGMENT_WORDS * 17 + 1),
 	SOURCE_LINE_SIZE = 24,	       /* two decimal numbers: file and line */
 	LINE_SIZE = 2 * WIRE_NAME_MAX, /* of the longest line: all lines of a location, or a path */
 	THREADS_EMITTED_MAX = 1 << 20,
@@ -27,10 +28,12 @@ void syscap_notes_init(struct syscap_notes *notes, struct syscap_files *files)
 		.thread_names = { .path = SYSCAP_THREAD_NAMES_FILE },
 		.cgroups = { .path = SYSCAP_CGROUPS_FILE },
 		.source_lines = { .path = SYSCAP_SOURCE_LINES_FILE },
+		.images = { .path = SYSCAP_IMAGES_FILE },
 		.contexts = { .path = SYSCAP_CONTEXTS_FILE },
 	};
 	pair_map_init(&notes->emitted_threads, THREADS_EMITTED_MAX);
 	pair_map_init(&notes->emitted_places, PLACES_EMITTED_MAX);
+	pair_map_init(&notes->emitted_images, PLACES_EMITTED_MAX);
 	pair_map_init(&notes->emitted_files, PLACES_EMITTED_MAX);
 	pair_map_init(&notes->emitted_contexts, THREADS_EMITTED_MAX);
 }
@@ -41,9 +44,11 @@ void syscap_notes_deinit(struct syscap_notes *notes)
 	free(notes->thread_names.text);
 	free(notes->cgroups.text);
 	free(notes->source_lines.text);
+	free(notes->images.text);
 	free(notes->contexts.text);
 	pair_map_deinit(&notes->emitted_threads);
 	pair_map_deinit(&notes->emitted_places);
+	pair_map_deinit(&notes->emitted_images);
 	pair_map_deinit(&notes->emitted_files);
 	pair_map_deinit(&notes->emitted_contexts);
 }
@@ -158,7 +163,7 @@ static size_t lines_of(const struct names *names, const struct frame_name *frame
 	return has_line ? n : 0;
 }
 
-int syscap_note_lines(struct syscap_notes *notes, const struct names *names,
+static int note_lines(struct syscap_notes *notes, const struct names *names,
 		      const struct frame_name *frame, uint64_t time)
 {
 	char text[(INLINED_CALLS_MAX + 1) * SOURCE_LINE_SIZE] = "";
@@ -183,6 +188,53 @@ int syscap_note_lines(struct syscap_notes *notes, const struct names *names,
 	return r < 0 ? r
 		     : add_line(notes, &notes->source_lines, time, SYSCAP_SOURCE_PLACE,
 				frame->image_number, frame->offset, text);
+}
+
+/* "offset:address:size,…" */
+static void print_segments(const struct image *image, char ret[SEGMENTS_SIZE])
+{
+	size_t size = 0;
+
+	for (size_t i = 0; i < image->n_segments; i++)
+		size += snprintf(ret + size, SEGMENTS_SIZE - size, SYSCAP_SEGMENT, i ? "," : "",
+				 image->segments[i].offset, image->segments[i].address,
+				 image->segments[i].size);
+}
+
+/* A word of a line, whatever the file says it is. */
+static const char *word(const char *text)
+{
+	return text && *text && !strpbrk(text, " \n") ? text : "-";
+}
+
+static int note_image(struct syscap_notes *notes, const struct image *image, uint64_t time)
+{
+	char segments[SEGMENTS_SIZE], hex[BUILD_ID_TEXT], file_id[FILE_ID_TEXT_SIZE] = "";
+	char path[WIRE_NAME_MAX], go_build_id[TEXT_CLEAN_SIZE(256)] = "";
+	int r;
+
+	if (!image || !image->segments || !image->n_segments)
+		return 0;
+	r = begin_emitting(&notes->emitted_images, image->number, 0);
+	if (r <= 0)
+		return r;
+	print_segments(image, segments);
+	if (image->has_file_id)
+		file_id_text(&image->file_id, file_id);
+	if (image->go_build_id)
+		text_clean_string(image->go_build_id, go_build_id, sizeof(go_build_id));
+	return add_line(notes, &notes->images, time, SYSCAP_IMAGE, image->inode,
+			word(build_id_text(image->build_id, image->build_id_size, hex)),
+			word(file_id), segments, word(go_build_id),
+			text_clean_string(image->path, path, sizeof(path)));
+}
+
+int syscap_note_frame(struct syscap_notes *notes, const struct names *names,
+		      const struct frame_name *frame, uint64_t time)
+{
+	int r = note_image(notes, frame->image, time);
+
+	return r < 0 ? r : note_lines(notes, names, frame, time);
 }
 
 int syscap_note_resource(struct syscap_notes *notes, int32_t pid,
@@ -239,8 +291,10 @@ int syscap_note_context_since(struct syscap_notes *notes, struct syscap_time whe
 
 int syscap_notes_end(struct syscap_notes *notes, uint64_t time)
 {
-	struct syscap_note *all[] = { &notes->thread_times, &notes->thread_names, &notes->cgroups,
-				      &notes->source_lines, &notes->contexts };
+	struct syscap_note *all[] = {
+		&notes->thread_times, &notes->thread_names, &notes->cgroups,
+		&notes->source_lines, &notes->images,	    &notes->contexts
+	};
 	int r = 0;
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all) && r == 0; i++)

@@ -2,8 +2,8 @@
 /*
  * What Sysprof's capture format has no frames for, as lines of embedded files that Sysprof ignores
  * and capture-source reads back (syscap-format.h): times and names of threads, cgroups of
- * processes, source lines of locations, and contexts that programs publish. PIDs and TIDs are those
- * of the capture.
+ * processes, source lines of locations, ids of images, and contexts that programs publish. PIDs and
+ * TIDs are those of the capture.
  */
 #pragma once
 
@@ -20,9 +20,10 @@ struct syscap_note {
 
 struct syscap_notes {
 	struct syscap_files *files; /* borrowed */
-	struct syscap_note thread_times, thread_names, cgroups, source_lines, contexts;
+	struct syscap_note thread_times, thread_names, cgroups, source_lines, images, contexts;
 	struct pair_map emitted_threads; /* (PID, TID) → the name written last */
 	struct pair_map emitted_places;	 /* (image, offset) → 1; (image, UINT64_MAX): the image */
+	struct pair_map emitted_images;	 /* (image, 0) → 1 */
 	struct pair_map emitted_files;	 /* (name, 0) → 1 */
 	struct pair_map emitted_contexts; /* (PID, TID) → the number written last */
 };
@@ -39,8 +40,8 @@ int syscap_note_cgroup(struct syscap_notes *notes, int32_t pid, const char *path
 int syscap_note_thread(struct syscap_notes *notes, struct names *names,
 		       const struct named_stack *stack, struct syscap_time when, int32_t tid);
 
-/* Likewise, if the location of a frame has lines that were not written yet. */
-int syscap_note_lines(struct syscap_notes *notes, const struct names *names,
+/* Likewise, if the location of a frame has lines, or its image ids, that were not written yet. */
+int syscap_note_frame(struct syscap_notes *notes, const struct names *names,
 		      const struct frame_name *frame, uint64_t time);
 
 int syscap_note_resource(struct syscap_notes *notes, int32_t pid,

@@ -283,7 +283,7 @@ static int add_frame(void *data, const struct named_stack *stack, const struct w
 		return pid;
 	r = put_mapping(self, pid, stack->process, frame, time);
 	if (r == 0)
-		r = syscap_note_lines(&self->notes, &self->stacks->names, name, time);
+		r = syscap_note_frame(&self->notes, &self->stacks->names, name, time);
 	return r < 0 ? r : user_address(self, pid, frame, name->name, time, ret_value);
 }
 

@@ -106,6 +106,9 @@ def seeds():
     yield "cut", whole[:-21]
     yield "not-sorted", header() + sample([USER, 0x1010], 50) + body
     yield "several-events", header() + metadata + several_events()
+    yield "images", header() + body + chunk(
+        "stackpipe/images", b"7 00ff 026a2d6a60ee6b4eb8ec85adf2e76f4d 0:400000:2000,2000:500000:10 go/id /bin/file\n"
+        b"7 - - 1:2:3,4:5 - /bin/file\n7 00ff x ffffffffffffffffffffff:1:1, - /bin/other\n7 00ff\nx")
     yield "too-many-addresses", header() + frame(2, struct.pack("<HHiQ", 500, 0, PID, 0x1000))
     yield "folded", b"main;_start;outer;inner_[i] 3\nmain;[stack-truncated];kernel_[k];jit_[j] 2\n;; 1\nx 1\n"
     yield "folded-hostile", b"a;b 99999999999999999999\na;b -1\na;b 1e9\n" + b"a;" * 600 + b"z 1\n"
