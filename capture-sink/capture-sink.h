@@ -6,7 +6,7 @@
 #include "formats/view-counts.h"
 #include "heap/heap-recorder.h"
 
-enum { IMAGES_SHOWN = 5 };
+enum { IMAGES_SHOWN = 5, RESOURCE_ATTRIBUTES_MAX = 32 };
 
 struct counted_image {
 	uint64_t n_samples;
@@ -28,8 +28,10 @@ struct capture_sink {
 	const char *path;
 	enum output_file_mode mode;
 	const struct format *format;
-	void *writer;	       /* of a format that follows the stream */
-	struct stage *stage;   /* NULL: the stream has not begun */
+	void *writer;	     /* of a format that follows the stream */
+	struct stage *stage; /* NULL: the stream has not begun */
+	struct export_attribute attributes[RESOURCE_ATTRIBUTES_MAX];
+	size_t n_attributes;
 	const char *base_path; /* a page to compare with; NULL: none */
 	char *base;	       /* its data */
 	size_t base_size;

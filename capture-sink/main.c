@@ -21,6 +21,7 @@ enum {
 	KEY_VIEW,
 	KEY_TID,
 	KEY_INTERPRETER,
+	KEY_RESOURCE,
 };
 
 /* Reports a failed write, and converts its error for the runtime (stage.h). */
@@ -295,6 +296,9 @@ static int write_recording(struct capture_sink *self, bool is_whole)
 		.counts = &self->counted,
 		.counters = &self->stage->counters,
 		.is_whole = is_whole,
+		.has_ids = self->counted.emits_tid,
+		.attributes = self->attributes,
+		.n_attributes = self->n_attributes,
 		.base = self->base,
 		.base_size = self->base_size,
 		.output = &self->output,
@@ -348,6 +352,20 @@ static bool parse_heap(struct capture_sink *self, const char *text)
 	return false;
 }
 
+/* "KEY=VALUE", which it takes apart. */
+static void add_resource_attribute(struct capture_sink *self, char *text, struct argp_state *state)
+{
+	char *value = strchr(text, '=');
+
+	if (!value || value == text || !value[1])
+		stage_usage_error(state, "--resource takes KEY=VALUE, not '%s'", text);
+	if (self->n_attributes == RESOURCE_ATTRIBUTES_MAX)
+		stage_usage_error(state, "--resource can be given at most %d times",
+				  RESOURCE_ATTRIBUTES_MAX);
+	*value++ = 0;
+	self->attributes[self->n_attributes++] = (struct export_attribute){ text, value };
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct capture_sink *self = state->input;
@@ -381,6 +399,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_TID:
 		self->counted.emits_tid = true;
 		return 0;
+	case KEY_RESOURCE:
+		add_resource_attribute(self, arg, state);
+		return 0;
 	case KEY_INTERPRETER:
 		self->has_interpreter = true;
 		if (!interpreter_frames_parse(arg, &self->hides_interpreters))
@@ -407,11 +428,14 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 					  self->path);
 		if (self->base_path && self->format != &format_html)
 			stage_usage_error(state, "--base requires a page (.html) as OUTPUT");
-		if (self->counted.emits_tid && self->format != &format_folded)
+		if (self->counted.emits_tid && self->format != &format_folded &&
+		    self->format != &format_otlp)
 			stage_usage_error(
 				state,
-				"--tid requires folded stacks as OUTPUT: other formats always "
-				"keep threads apart");
+				"--tid requires folded stacks or OTLP as OUTPUT: other formats "
+				"always keep threads apart");
+		if (self->n_attributes && self->format != &format_otlp)
+			stage_usage_error(state, "--resource requires OTLP as OUTPUT");
 		if (self->hides_interpreters && self->format->stream)
 			stage_usage_error(state,
 					  "--interpreter=hide is not for .%s, which keeps all "
@@ -470,9 +494,13 @@ static const struct argp_option option_table[] = {
 	  "Heap amount in formats with one value per stack: peak (default), leaks, allocated, "
 	  "temporary or foreign, in bytes; AMOUNT:blocks counts blocks",
 	  0 },
+	{ "resource", KEY_RESOURCE, "KEY=VALUE", 0,
+	  "Add an attribute to each resource that has not published its own: service.name, "
+	  "service.namespace, host.id, … (otlp only; default: what is known)",
+	  0 },
 	{ "tid", KEY_TID, NULL, 0,
-	  "Keep threads apart as NAME-PID/TID (folded only; default: merge threads of the same "
-	  "name)",
+	  "Keep threads apart: as NAME-PID/TID (folded), or by attributes with their IDs (otlp; "
+	  "default: merge threads of the same name)",
 	  0 },
 	{ "view", KEY_VIEW, "VIEW", 0,
 	  "View in the summary and in formats with one value per stack: samples, on-cpu, off-cpu, "

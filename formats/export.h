@@ -8,6 +8,10 @@
 #include "formats/output.h"
 #include "heap/heap-profile.h"
 
+struct export_attribute {
+	const char *key, *value;
+};
+
 struct export
 {
 	const struct profile *profile; /* settled (profile_settle()) */
@@ -19,7 +23,10 @@ struct export
 	struct view_counts *counts; /* for formats with format.is_of_counts */
 	struct counters *counters;  /* counts what is refused */
 	bool is_whole;		    /* the stream was not cut */
-	const char *base;	    /* the data of a page to compare with; NULL: none */
+	bool has_ids; /* of processes and threads, where a format may leave them out */
+	const struct export_attribute *attributes; /* of resources, as the user gave them */
+	size_t n_attributes;
+	const char *base; /* the data of a page to compare with; NULL: none */
 	size_t base_size;
 	struct output *output;
 };

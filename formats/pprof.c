@@ -13,6 +13,7 @@
 #include "common/base/clock.h"
 #include "common/base/sum.h"
 #include "formats/format.h"
+#include "formats/heap-types.h"
 #include "formats/output-stream.h"
 #include "formats/protobuf.h"
 #include "profile/groups.h"
@@ -100,27 +101,11 @@ static void put_value_type(struct pprof_writer *self, uint32_t field, const char
 	put(self, field, &self->message);
 }
 
-/* The types of Go's own heap profiles, and those of the peak. */
-static const struct {
-	const char *type;
-	enum heap_metric metric;
-	enum heap_unit unit;
-} heap_types[] = {
-	{ "alloc_objects", HEAP_ALLOCATED, HEAP_BLOCKS },
-	{ "alloc_space", HEAP_ALLOCATED, HEAP_BYTES },
-	{ "inuse_objects", HEAP_LEAKED, HEAP_BLOCKS },
-	{ "inuse_space", HEAP_LEAKED, HEAP_BYTES },
-	{ "peak_objects", HEAP_AT_PEAK, HEAP_BLOCKS },
-	{ "peak_space", HEAP_AT_PEAK, HEAP_BYTES },
-};
-
-enum { N_HEAP_TYPES = sizeof(heap_types) / sizeof(*heap_types) };
-
 static void put_heap_types(struct pprof_writer *self)
 {
 	for (int i = 0; i < N_HEAP_TYPES; i++)
-		put_value_type(self, PROFILE_SAMPLE_TYPE, heap_types[i].type,
-			       heap_types[i].unit == HEAP_BYTES ? "bytes" : "count");
+		put_value_type(self, PROFILE_SAMPLE_TYPE, heap_types[i].name,
+			       heap_type_unit(&heap_types[i]));
 	put_value_type(self, PROFILE_PERIOD_TYPE, "space", "bytes");
 	put_uint(self, PROFILE_DEFAULT_SAMPLE_TYPE,
 		 used_names_index_of_text(&self->strings, "peak_space"));
@@ -202,9 +187,7 @@ static void put_heap_stack(struct pprof_writer *self, const struct heap_stack *s
 
 	protobuf_reset(&self->list);
 	for (int i = 0; i < N_HEAP_TYPES; i++)
-		protobuf_add_uint(&self->list,
-				  heap_amount_in(heap_stack_amount(stack, heap_types[i].metric),
-						 heap_types[i].unit));
+		protobuf_add_uint(&self->list, heap_type_amount(&heap_types[i], stack));
 	begin_sample(self, stack->node);
 	add_label(self, "process", used_names_index(&self->strings, process->name), 0);
 	add_label(self, "pid", 0, process->pid);

@@ -51,6 +51,8 @@ void profile_deinit(struct profile *profile)
 {
 	free(profile->locations);
 	free(profile->calls);
+	for (size_t i = 0; i < profile->n_modules; i++)
+		free(profile->modules[i].segments);
 	free(profile->modules);
 	free(profile->nodes);
 	free(profile->processes);
@@ -84,6 +86,30 @@ static uint32_t language_of(struct profile *profile, const struct image *image)
 		       : 0;
 }
 
+/* Of an image that is known better now. Out of memory: where its code is stays unknown. */
+static void identify(struct profile *profile, struct profile_module *module,
+		     const struct image *image)
+{
+	size_t size = image->n_segments * sizeof(*module->segments);
+	char text[BUILD_ID_TEXT];
+
+	build_id_text(image->build_id, image->build_id_size, text);
+	module->build_id = intern(profile, text);
+	if (image->go_build_id)
+		module->go_build_id = intern(profile, image->go_build_id);
+	if (image->has_file_id) {
+		file_id_text(&image->file_id, text);
+		module->file_id = intern(profile, text);
+	}
+	if (!size || module->segments)
+		return;
+	module->segments = malloc(size);
+	if (!module->segments)
+		return;
+	memcpy(module->segments, image->segments, size);
+	module->n_segments = image->n_segments;
+}
+
 /*
  * The module of an image, or of a script in an image of those; 0: the limit is reached. 0 or
  * -ENOMEM.
@@ -94,7 +120,6 @@ static int find_module(struct profile *profile, const struct frame_name *name, u
 	uint32_t language = language_of(profile, image);
 	uint32_t script = language && name->place ? name->place->module : 0;
 	uint64_t *known = pair_map_find(&profile->module_of_image, image->number, script);
-	char build_id[BUILD_ID_TEXT];
 	int r;
 
 	*ret = known ? *known : 0;
@@ -105,13 +130,12 @@ static int find_module(struct profile *profile, const struct frame_name *name, u
 		r = GROWING_LIST_MAKE_ROOM(profile->modules, profile->n_modules);
 	if (r < 0)
 		return r == -ENOSPC ? 0 : r;
-	build_id_text(image->build_id, image->build_id_size, build_id);
 	profile->modules[profile->n_modules] = (struct profile_module){
 		.image = image->number,
 		.path = script ? script : intern(profile, image->path),
-		.build_id = intern(profile, build_id),
 		.language = language,
 	};
+	identify(profile, &profile->modules[profile->n_modules], image);
 	*ret = profile->n_modules++;
 	return 0;
 }
@@ -188,6 +212,7 @@ int profile_add_frame(struct profile *profile, const struct wire_frame *frame,
 	struct profile_location location = {
 		.label = name->list ?: name->name,
 		.kind = kind_of_frame(frame, name),
+		.is_unnamed = name->is_unnamed,
 		.offset = name->image ? name->offset : frame->address,
 	};
 	uint64_t number = name->image			    ? name->image_number
@@ -733,6 +758,19 @@ int profile_check_sum(const struct profile *profile, struct view view, uint64_t 
 	return profile_sum(profile, view) == n_put ? 0 : -ENOTRECOVERABLE;
 }
 
+/* A later stage may have told more of an image than was known at its first frame. */
+static void identify_modules(struct profile *profile)
+{
+	for (size_t i = 1; i < profile->n_modules; i++) {
+		struct profile_module *module = &profile->modules[i];
+		const struct image *image =
+			image_table_find(&profile->stacks->identity.images, module->image);
+
+		if (image)
+			identify(profile, module, image);
+	}
+}
+
 int profile_settle(struct profile *profile, struct stage *stage)
 {
 	const struct names *names = &profile->stacks->names;
@@ -742,6 +780,7 @@ int profile_settle(struct profile *profile, struct stage *stage)
 
 		*name = names_plain(names, names_meaning(names, *name));
 	}
+	identify_modules(profile);
 	/* In the order of their ends: marks of a capture read back are ordered by beginning. */
 	if (profile->n_marks)
 		qsort(profile->marks, profile->n_marks, sizeof(*profile->marks), by_end);

@@ -52,12 +52,15 @@ struct profile_location {
 	uint32_t first_call,
 		n_calls; /* the function, then the calls inlined into it, down to the innermost */
 	enum profile_location_kind kind;
+	bool is_unnamed; /* its function only tells the place */
 };
 
 struct profile_module {
 	uint64_t image;
-	uint32_t path, build_id; /* names; 0: not known */
-	uint32_t language;	 /* of a script: a name, as "cpython"; 0: it is none */
+	uint32_t path, build_id, go_build_id, file_id; /* names; 0: not known, or none */
+	uint32_t language;		/* of a script: a name, as "cpython"; 0: it is none */
+	struct image_segment *segments; /* of its code; owned; NULL: not known */
+	size_t n_segments;
 };
 
 struct profile_process {

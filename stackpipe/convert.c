@@ -17,10 +17,11 @@ enum {
 	KEY_VIEW,
 	KEY_HEAP,
 	KEY_TID,
-	KEY_INTERPRETER
+	KEY_INTERPRETER,
+	KEY_RESOURCE,
 };
 
-enum { SINK_ARGUMENTS_MAX = 32 };
+enum { SINK_ARGUMENTS_MAX = 96 };
 
 struct conversion {
 	const char *from, *to, *debug_dir;
@@ -72,6 +73,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_INTERPRETER:
 		pass_on(conversion, state, "--interpreter", arg);
 		return 0;
+	case KEY_RESOURCE:
+		pass_on(conversion, state, "--resource", arg);
+		return 0;
 	case KEY_TID:
 		pass_on(conversion, state, "--tid", NULL);
 		return 0;
@@ -113,7 +117,11 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "quiet", 'q', NULL, 0, "Print errors only", 0 },
 	{ "show-pipeline", KEY_SHOW, NULL, 0, "Print the equivalent shell pipeline and exit", 0 },
-	{ "tid", KEY_TID, NULL, 0, "List each thread separately in .folded, with PID and TID", 0 },
+	{ "resource", KEY_RESOURCE, "KEY=VALUE", 0,
+	  "Add an attribute to the resources of .otlp: service.name, service.namespace, host.id, …",
+	  0 },
+	{ "tid", KEY_TID, NULL, 0,
+	  "List each thread separately in .folded and .otlp, with PID and TID", 0 },
 	{ "view", KEY_VIEW, "VIEW", 0,
 	  "Amount of several events that formats with one amount per stack hold: samples (default), an event "
 	  "name, or, of waits, on-cpu, off-cpu, wakeups or wall-clock (then the default), in microseconds",

@@ -507,8 +507,10 @@ struct frame_name names_of_frame(struct names *names, const struct identity *ide
 	if (ret.image) {
 		ret.place = place = names_find_place(names, ret.image_number, ret.offset);
 		ret.is_final = place;
+		ret.is_unnamed = !place || !place->name;
 		ret.name = name_of_place(names, ret.image, ret.offset, place);
 	} else {
+		ret.is_unnamed = true;
 		ret.name = names_intern(names, "[unknown]", strlen("[unknown]"));
 	}
 	if (step == TIMED_STEP_UNPROVED)

@@ -109,10 +109,11 @@ struct frame_name {
 	uint64_t image_number, offset;
 	const struct named_place *place; /* NULL: it was not named */
 	uint32_t name;			 /* its symbol, else "[file+0xoffset]", else "[unknown]" */
-	uint32_t list;	/* as a label: its function and the inlined calls; 0: no inlined call */
-	uint32_t label; /* with flamegraph.pl's marks, and with inlined calls */
-	bool is_made;	/* by a JIT compiler */
-	bool is_final;	/* valid until a symbol returns NAMES_REPLACED */
+	uint32_t list;	 /* as a label: its function and the inlined calls; 0: no inlined call */
+	uint32_t label;	 /* with flamegraph.pl's marks, and with inlined calls */
+	bool is_made;	 /* by a JIT compiler */
+	bool is_unnamed; /* `name` only tells the place */
+	bool is_final;	 /* valid until a symbol returns NAMES_REPLACED */
 };
 
 /* The names of a label, the outermost first: the label itself, or those of its list. */

@@ -90,19 +90,20 @@ class Containers(pipeline.RecordingTest):
     def check_otlp(self, stream, pids, report):
         otlp = self.directory / "out.otlp"
         with stream.open("rb") as stdin:
-            self.run_well([pipeline.program("capture-sink"), "-q", otlp], stdin=stdin)
+            self.run_well([pipeline.program("capture-sink"), "-q", "--tid", otlp], stdin=stdin)
         if subprocess.run([SOURCE / "fetch-otlp", OTLP_DEB], check=False).returncode:
             self.skipTest("OpenTelemetry's schema is not installed, and cannot be had")
         resources = json.loads(subprocess.run([*OTLP_READER, otlp], capture_output=True, check=True).stdout)
-        of_container = {resource["attributes"].get("container.id"): resource for resource in resources}
+        self.assertIn("chain", {resource["attributes"]["service.name"] for resource in resources})
         for row in report["cgroups"]:
             if row["container"] not in IDS:
                 continue
-            found = of_container[row["container"]]
-            self.assertEqual(found["attributes"]["process.linux.cgroup"], row["path"])
-            self.assertEqual(found["attributes"]["systemd.unit"], row["unit"])
-            self.assertEqual(sum(found["samples"].values()), row["samples"])
-            self.assertLessEqual(pids[row["container"]], {int(pid) for pid in found["samples"]})
+            found = [each for each in resources if each["attributes"].get("container.id") == row["container"]]
+            for each in found:
+                self.assertEqual(each["attributes"]["process.linux.cgroup"], row["path"])
+                self.assertEqual(each["attributes"]["systemd.unit"], row["unit"])
+            self.assertEqual(sum(sum(each["samples"].values()) for each in found), row["samples"])
+            self.assertLessEqual(pids[row["container"]], {int(pid) for each in found for pid in each["samples"]})
         for pid in set().union(*pids.values()):
             where = [resource for resource in resources if str(pid) in resource["samples"]]
             self.assertEqual(len(where), 1, "a process that was not moved has one resource")

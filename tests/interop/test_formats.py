@@ -4,6 +4,7 @@
 pprof is read by Go's own tool; OTLP by its official schema; the Firefox file by the Firefox Profiler's
 command line; speedscope is in test_page.py, as it needs a browser.
 """
+import collections
 import contextlib
 import json
 import os
@@ -24,6 +25,7 @@ import totals  # noqa: E402
 BUILD = Path(os.environ["STACKPIPE_BUILD"])
 FETCHED = SOURCE.parent.parent / "build" / "interop"  # for all build directories
 INLINED_SPIN = BUILD / "tests" / "pipeline" / "inlined-spin"
+SPIN_SOURCE = SOURCE.parent / "programs" / "inlined-spin.c"
 INTERPRETER = [sys.executable, "-c", "sum(i * i for i in range(3000000))"]
 OTLP_READER = ["/usr/bin/python3", SOURCE / "otlp.py", FETCHED / "opentelemetry-proto.deb"]
 
@@ -60,10 +62,11 @@ class Formats(pipeline.RecordingTest):
         self.assert_same(self.read_pprof())
         self.assert_same(self.read_otlp())
 
-    def read_otlp(self):
+    def read_otlp(self, *what, path=None):
         if not self.has_schema:
             self.skipTest("OpenTelemetry's schema is not installed, and cannot be had")
-        done = subprocess.run([*OTLP_READER, self.files["otlp"]], stdout=subprocess.PIPE, check=True)
+        done = subprocess.run([*OTLP_READER[:2], *what, OTLP_READER[2], path or self.files["otlp"]],
+                              stdout=subprocess.PIPE, check=True)
         return json.loads(done.stdout)
 
     def read_pprof(self):
@@ -93,6 +96,59 @@ class Formats(pipeline.RecordingTest):
         from_folded = self.directory / "from.folded"
         self.run_well(self.stage("capture-source", again), self.stage("capture-sink", from_folded))
         self.assertEqual(from_folded.read_text(), again.read_text())
+
+    def test_otlp_has_addresses_as_linked(self):
+        """lld leaves no hole in the file where it leaves one in memory: offset and address of the code differ."""
+        program = self.directory / "linked"
+        if subprocess.run(["cc", "-O1", "-g", "-fuse-ld=lld", SPIN_SOURCE, "-o", program], capture_output=True).returncode:
+            self.skipTest("lld is not installed")
+        self.write_all(program, "300")
+        symbols = [line.split() for line in
+                   subprocess.run(["nm", "-S", "--defined-only", program], text=True, stdout=subprocess.PIPE, check=True).stdout.splitlines()]
+        ranges = {name: range(int(start, 16), int(start, 16) + int(size, 16)) for start, size, _, name in
+                  (each for each in symbols if len(each) == 4)}
+        places = [place for place in self.read_otlp("--places") if place["path"] == str(program)]
+        self.assertTrue(any(place["segment"][0] != place["segment"][2] for place in places), places)
+        for place in places:
+            self.assertIn(place["address"], ranges[place["names"][-1]], place)
+            self.assertEqual(len(place["ids"]), 2, place)
+
+    def test_otlp_of_a_capture_has_the_same_places(self):
+        self.write_all(*INTERPRETER)
+        again = self.directory / "again.otlp"
+        self.run_well(self.stage("capture-source", self.files["syscap"]), self.stage("capture-sink", again))
+
+        def in_order(path):
+            """Without the address: of a call it may be another byte of the same instruction."""
+            places = self.read_otlp("--places", path=path)
+            return sorted({json.dumps({**place, "address": None}) for place in places})
+
+        self.assertEqual(in_order(again), in_order(self.files["otlp"]))
+
+    def test_otlp_has_the_attributes_that_are_given(self):
+        self.write_all(INLINED_SPIN, "300")
+        path = self.directory / "given.otlp"
+        self.run_on(self.stream, self.stage("capture-sink", "--resource=service.name=shop", "--resource=host.id=h", "--tid", path))
+        resource, = self.read_otlp("--resources", path=path)
+        self.assertLessEqual({"service.name": "shop", "host.id": "h"}.items(), resource["attributes"].items())
+        self.assertNotIn("null", resource["samples"])
+        resource, = self.read_otlp("--resources")
+        self.assertEqual(resource["attributes"]["service.name"], INLINED_SPIN.name)
+        self.assertEqual(list(resource["samples"]), ["null"])
+
+    def test_otlp_of_a_heap_has_gos_types(self):
+        path, folded = self.directory / "heap.otlp", self.directory / "heap.folded"
+        recording = self.directory / "out.heap"
+        front = [pipeline.program("stackpipe")]
+        self.run_well([*front, "heap", "-q", "-o", recording, "--", "ls", "-lR", "/etc/ssl"], stdout=subprocess.DEVNULL)
+        for output, heap in (path, "peak"), (folded, "allocated:blocks"):
+            self.run_well([*front, "convert", "-q", f"--heap={heap}", recording, output])
+        sums = collections.Counter()
+        for sample in self.read_otlp("--samples", path=path):
+            sums[sample["type"]] += sample["n"]
+        self.assertEqual(sums["alloc_objects"], sum(int(line.rpartition(" ")[2]) for line in folded.read_text().splitlines()))
+        self.assertLess(sums["peak_space"], sums["alloc_space"])
+        self.assertLess(0, sums["inuse_objects"])
 
     def test_a_capture_gets_names_later(self):
         unnamed, named = self.directory / "unnamed.syscap", self.directory / "named.folded"

@@ -39,10 +39,10 @@ def of_otlp(path):
                           check=True)
     waits = defaultdict(int)
     for sample in json.loads(done.stdout):
-        if sample["type"] == "off-cpu":
+        if sample["type"] == "off_cpu":
             attributes = sample["attributes"]
             waits[attributes["thread.name"], attributes.get("stackpipe.wait"),
-                  attributes.get("stackpipe.waker.name")] += sum(sample["values"])
+                  attributes.get("stackpipe.waker.name")] += sample["n"]
     return waits
 
 

@@ -8,6 +8,8 @@ import json
 import re
 from collections import defaultdict
 
+import backends
+
 MARK = re.compile(r"_\[[kij]\]$")
 
 
@@ -84,35 +86,12 @@ def of_pprof_raw(text):
 
 
 def of_otlp(data):
-    """Reads an official ProfilesData message, and checks the format's rules on the way."""
-    dictionary, totals = data.dictionary, Totals()
-    tables = ["mapping_table", "location_table", "function_table", "link_table", "string_table",
-              "attribute_table", "stack_table"]
-    for name in tables:
-        table = getattr(dictionary, name)
-        assert len(table), f"{name} has no first entry"
-        first = table[0]
-        if name == "link_table":
-            assert (first.trace_id, first.span_id) == (bytes(16), bytes(8))
-        else:
-            assert not (first if isinstance(first, str) else first.ByteSize()), f"{name}[0] says something"
-    strings = dictionary.string_table
-    for attribute in dictionary.attribute_table[1:]:
-        assert attribute.value.WhichOneof("value"), f"{strings[attribute.key_strindex]} has no value, not even 0"
-    for resource in data.resource_profiles:
-        for scope in resource.scope_profiles:
-            for profile in scope.profiles:
-                seen = set()
-                for sample in profile.samples:
-                    key = (sample.stack_index, tuple(sample.attribute_indices), sample.link_index)
-                    assert key not in seen, "samples that differ in time alone are to be merged"
-                    seen.add(key)
-                    assert sample.timestamps_unix_nano and not sample.values
-                    names = []
-                    for number in dictionary.stack_table[sample.stack_index].location_indices:
-                        for line in dictionary.location_table[number].lines:
-                            names.append(strings[dictionary.function_table[line.function_index].name_strindex])
-                    totals.add(names[::-1], len(sample.timestamps_unix_nano))
+    """Reads an official ProfilesData message, and checks the backends' rules on the way."""
+    backends.check(data)
+    reader, totals = backends.Reader(data), Totals()
+    for _, profile in reader.profiles():
+        for sample in profile.samples:
+            totals.add(reader.stack(sample), sample.values[0])
     return totals.get()
 
 
