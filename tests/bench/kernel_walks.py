@@ -5,7 +5,8 @@
 
 A loop keeps each CPU busy and counts its turns. In each round it runs alone, and beside each way of
 recording: the turns that are missing, in microseconds of CPU for each sample, are all that the recording
-costs, the kernel's part included. With --perf, perf record runs as well: without stacks, and with copies.
+costs, the kernel's part included. With --perf, perf record runs as well: without stacks, and with copies;
+with --otel PROFILER, OpenTelemetry's eBPF profiler (otel.py tells what it needs).
 
 Prints medians over the rounds: samples, lost, us_lost_per_sample, us_of_stages_per_sample, bytes_per_sample.
 """
@@ -32,6 +33,7 @@ def arguments():
     parser.add_argument("-n", type=int, default=5, dest="rounds")
     parser.add_argument("--depth", default="12")
     parser.add_argument("--perf", action="store_true")
+    parser.add_argument("--otel", metavar="PROFILER")
     return parser.parse_args()
 
 
@@ -72,6 +74,31 @@ def beside_perf(given, options, directory):
     return n, report
 
 
+def beside_otel(given):
+    """Turns beside OpenTelemetry's profiler, which sends what it has each five seconds."""
+    import otel
+
+    class Counter(otel.Receiver):
+        n = 0
+
+        def take_sample(self, table, pids, sample):
+            self.n += otel.weight(sample)
+
+    counter = Counter()
+    with otel.running(given.otel, given.rate, counter) as agent:
+        turns(given.depth, WARM_UP_S)
+        n_before, spent_before = counter.n, cpu_seconds(agent.pid)
+        n = turns(given.depth, given.seconds)
+        spent = cpu_seconds(agent.pid) - spent_before
+    n_samples = given.rate * given.seconds * len(CPUS)
+    return n, {"samples": counter.n - n_before, "us_of_stages_per_sample": spent / n_samples * 1e6}
+
+
+def cpu_seconds(pid):
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def main():
     given = arguments()
     ways = {"copy": lambda directory: beside_pipeline(given, "copy", directory),
@@ -79,6 +106,8 @@ def main():
     if given.perf:
         ways["perf"] = lambda directory: beside_perf(given, [], directory)
         ways["perf-dwarf"] = lambda directory: beside_perf(given, ["--call-graph", "dwarf,16384"], directory)
+    if given.otel:
+        ways["otel"] = lambda _: beside_otel(given)
     results = {name: [] for name in ways}
     n_samples = given.rate * given.seconds * len(CPUS)
     for _ in range(given.rounds):
