@@ -227,6 +227,14 @@ static void put_lines(struct otlp_dictionary *self, const struct profile_locatio
 	}
 }
 
+/* Code of JIT compilers gets its name, or none, only at the end of a recording. */
+static bool has_name(const struct otlp_dictionary *self, const struct profile_location *location)
+{
+	return !location->is_unnamed &&
+	       strcmp(profile_text(self->profile, self->profile->calls[location->first_call].name),
+		      NAMES_UNKNOWN) != 0;
+}
+
 static uint32_t find_location(struct otlp_dictionary *self, uint32_t number)
 {
 	const struct profile_location *location = &self->profile->locations[number];
@@ -237,7 +245,7 @@ static uint32_t find_location(struct otlp_dictionary *self, uint32_t number)
 	protobuf_reset(&self->location);
 	if (location->kind != PROFILE_CUT)
 		put_place(self, location);
-	if (!location->is_unnamed)
+	if (has_name(self, location))
 		put_lines(self, location);
 	protobuf_put_message(&self->location_table, DICTIONARY_LOCATIONS, &self->location);
 	return *index = ++self->n_locations;

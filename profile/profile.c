@@ -329,7 +329,7 @@ static void label(struct profile *profile, struct profile_process *process, cons
 
 static const char *name_of_process(const struct named_stack *stack)
 {
-	return stack->process && *stack->process->name ? stack->process->name : "[unknown]";
+	return stack->process && *stack->process->name ? stack->process->name : NAMES_UNKNOWN;
 }
 
 static int put_process(struct profile *profile, struct profile_process process)

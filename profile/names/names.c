@@ -263,7 +263,7 @@ static int add_timed(struct names *names, const struct wire_symbol *symbol)
 	struct timed_place *place = timed_places_get(&names->timed, symbol->image, symbol->offset);
 	uint32_t name = symbol->name.size
 				? names_intern(names, symbol->name.data, symbol->name.size)
-				: names_intern(names, "[unknown]", strlen("[unknown]"));
+				: names_intern(names, NAMES_UNKNOWN, strlen(NAMES_UNKNOWN));
 	int r = 0;
 
 	if (!place)
@@ -425,7 +425,7 @@ uint32_t names_of_thread(struct names *names, const struct process *process, uin
 			 uint32_t tid)
 {
 	uint64_t *known = pair_map_find(&names->threads, upid, tid);
-	const char *text = process && *process->name ? process->name : "[unknown]";
+	const char *text = process && *process->name ? process->name : NAMES_UNKNOWN;
 	uint32_t name;
 
 	if (known)
@@ -463,7 +463,7 @@ static uint32_t name_of_place(struct names *names, const struct image *image, ui
 
 static uint32_t unknown_code(struct names *names, enum timed_step step)
 {
-	return mark_jit(names, names_intern(names, "[unknown]", strlen("[unknown]")), step);
+	return mark_jit(names, names_intern(names, NAMES_UNKNOWN, strlen(NAMES_UNKNOWN)), step);
 }
 
 /* The name of a location in memory of a JIT compiler, as far as it is known yet. */
@@ -511,7 +511,7 @@ struct frame_name names_of_frame(struct names *names, const struct identity *ide
 		ret.name = name_of_place(names, ret.image, ret.offset, place);
 	} else {
 		ret.is_unnamed = true;
-		ret.name = names_intern(names, "[unknown]", strlen("[unknown]"));
+		ret.name = names_intern(names, NAMES_UNKNOWN, strlen(NAMES_UNKNOWN));
 	}
 	if (step == TIMED_STEP_UNPROVED)
 		ret.name = intern_marked(names, ret.name, NAMES_STEP_MARK);

@@ -19,6 +19,9 @@ enum {
 	PLACES_MAX = 1 << 22,
 };
 
+/* The name of code that no file holds, and of nameless processes. */
+#define NAMES_UNKNOWN "[unknown]"
+
 /* Suffix of a function whose caller was found by a frame pointer alone, which proves nothing. */
 #define NAMES_STEP_MARK "_[f]"
 
