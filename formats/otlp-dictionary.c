@@ -34,6 +34,7 @@ int otlp_dictionary_init(struct otlp_dictionary *self, const struct profile *pro
 	pair_map_init(&self->functions, PROFILE_CALLS_MAX);
 	pair_map_init(&self->attributes, PROFILE_CALLS_MAX);
 	pair_map_init(&self->mappings, PROFILE_CALLS_MAX);
+	pair_map_init(&self->scripts, PROFILE_LOCATIONS_MAX);
 	pair_map_init(&self->set_of_last, PROFILE_CALLS_MAX);
 	self->index_of_location = calloc(profile->n_locations, sizeof(*self->index_of_location));
 	self->stack_of_node = calloc(profile->n_nodes, sizeof(*self->stack_of_node));
@@ -57,6 +58,7 @@ void otlp_dictionary_deinit(struct otlp_dictionary *self)
 	pair_map_deinit(&self->functions);
 	pair_map_deinit(&self->attributes);
 	pair_map_deinit(&self->mappings);
+	pair_map_deinit(&self->scripts);
 	pair_map_deinit(&self->set_of_last);
 	used_names_deinit(&self->strings);
 	free(self->sets);
@@ -144,15 +146,17 @@ static void list_text(struct otlp_dictionary *self, const char *key, uint32_t na
 static uint32_t find_mapping(struct otlp_dictionary *self, const struct profile_location *location,
 			     const struct image_segment *segment)
 {
-	uint32_t number = location->module;
-	const struct profile_module *module = &self->profile->modules[number];
-	uint64_t which = segment ? segment - module->segments + 1 : 0;
-	uint64_t *known = pair_map_find(&self->mappings, number, which);
+	const struct profile_module *module = &self->profile->modules[location->module];
+	uint32_t id = module->file_id ? module->file_id : module->build_id;
+	/* One for all images with the same: anonymous memory of each process is one. */
+	uint64_t file = (uint64_t)module->path << 32 | (segment ? id : 0);
+	uint64_t where = segment ? segment->address + 1 : 0;
+	uint64_t *known = pair_map_find(&self->mappings, file, where);
 	uint32_t index;
 
 	if (known)
 		return *known;
-	index = add_pair(self, &self->mappings, number, which);
+	index = add_pair(self, &self->mappings, file, where);
 	protobuf_reset(&self->mapping);
 	protobuf_reset(&self->list);
 	if (segment) {
@@ -235,20 +239,48 @@ static bool has_name(const struct otlp_dictionary *self, const struct profile_lo
 		      NAMES_UNKNOWN) != 0;
 }
 
+/*
+ * The index of a location of a script, where other instructions of the same line may have come
+ * before; NULL: it is none, or has inlined calls.
+ */
+static uint64_t *find_script(struct otlp_dictionary *self, const struct profile_location *location)
+{
+	const struct profile_call *call = &self->profile->calls[location->first_call];
+	uint64_t line, mapping, *known;
+
+	if (location->kind != PROFILE_SCRIPT || location->n_calls != 1)
+		return NULL;
+	line = (uint64_t)find_function(self, call) << 32 | call->line.line;
+	mapping = find_mapping(self, location, NULL);
+	known = pair_map_find(&self->scripts, line, mapping);
+	if (known)
+		return known;
+	if (pair_map_add(&self->scripts, line, mapping, 0) < 0)
+		self->has_failed = true;
+	return pair_map_find(&self->scripts, line, mapping);
+}
+
 static uint32_t find_location(struct otlp_dictionary *self, uint32_t number)
 {
 	const struct profile_location *location = &self->profile->locations[number];
 	uint32_t *index = &self->index_of_location[number];
+	uint64_t *of_script;
 
 	if (*index)
 		return *index;
+	of_script = find_script(self, location);
+	if (of_script && *of_script)
+		return *index = *of_script;
 	protobuf_reset(&self->location);
 	if (location->kind != PROFILE_CUT)
 		put_place(self, location);
 	if (has_name(self, location))
 		put_lines(self, location);
 	protobuf_put_message(&self->location_table, DICTIONARY_LOCATIONS, &self->location);
-	return *index = ++self->n_locations;
+	*index = ++self->n_locations;
+	if (of_script)
+		*of_script = *index;
+	return *index;
 }
 
 uint32_t otlp_stack(struct otlp_dictionary *self, uint32_t node)

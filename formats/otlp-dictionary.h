@@ -25,7 +25,8 @@ struct otlp_dictionary {
 	struct used_names strings;
 	struct pair_map functions;   /* (name, file) → index */
 	struct pair_map attributes;  /* (key, number or name | IS_TEXT) → index */
-	struct pair_map mappings;    /* (module, segment + 1) → index; 0: of no segment */
+	struct pair_map mappings;    /* (path and id, address of a segment + 1) → index */
+	struct pair_map scripts;     /* (function and line, mapping) → index */
 	struct pair_map set_of_last; /* (set, attribute or link | IS_LINK) → set */
 	struct otlp_set *sets;	     /* by number - 1 */
 	size_t n_sets;

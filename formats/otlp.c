@@ -31,12 +31,16 @@
 /* Since 1.10 the fields of a sample have other numbers than before, under the same names. */
 #define PROTOCOL "1.10"
 
-/* What a profile counts. */
+/*
+ * What a profile counts. Parca wants the type of the period even if there is none; Pyroscope names
+ * what it does not know by it, but knows waits only without a period.
+ */
 struct otlp_kind {
 	const char *name, *unit;
+	const char *period_name, *period_unit;
+	uint64_t period;	      /* 0: none */
 	struct view view;	      /* of samples */
 	const struct heap_type *heap; /* NULL: of samples */
-	bool has_period;
 };
 
 enum { KINDS_MAX = EVENTS_MAX + N_HEAP_TYPES };
@@ -70,34 +74,55 @@ static void add_kind(struct otlp_writer *self, struct otlp_kind kind)
 	self->kinds[self->n_kinds++] = kind;
 }
 
+/* CPU time is counted in samples, and so is the only event of a recording. */
 static void add_event(struct otlp_writer *self, uint32_t number)
 {
-	const struct events *events = &self->profile->stacks->events;
+	const struct stacks *stacks = self->profile->stacks;
+	const struct events *events = &stacks->events;
 	bool is_wait = events_is_wait(events, number);
 	bool is_clock = event_is_time(&events->list[number]) && !is_wait &&
 			!events_is_wakeup(events, number);
 	struct view view = { is_clock || events->n == 1 ? VIEW_SAMPLES : VIEW_WEIGHTS, number };
+	struct otlp_kind kind = {
+		.name = view.kind == VIEW_SAMPLES ? "samples"
+			: is_wait		  ? "off_cpu"
+						  : events->list[number].name,
+		.unit = view_is_time(events, view) ? "nanoseconds" : "count",
+		.period = !is_wait,
+		.view = view,
+	};
 
 	if (!events_kind(events, number))
 		return;
+	kind.period_name = kind.name;
+	kind.period_unit = kind.unit;
+	if (is_clock && stacks->hello.rate) {
+		kind.period_name = "cpu";
+		kind.period_unit = "nanoseconds";
+		kind.period = NANOSECONDS_A_SECOND / stacks->hello.rate;
+	}
+	add_kind(self, kind);
+}
+
+static void add_heap_type(struct otlp_writer *self, const struct heap_type *type)
+{
 	add_kind(self, (struct otlp_kind){
-			       .name = view.kind == VIEW_SAMPLES ? "samples"
-				       : is_wait		 ? "off_cpu"
-								 : events->list[number].name,
-			       .unit = view_is_time(events, view) ? "nanoseconds" : "count",
-			       .view = view,
-			       .has_period = is_clock && self->profile->stacks->hello.rate,
+			       .name = type->name,
+			       .unit = heap_type_unit(type),
+			       .period_name = "space",
+			       .period_unit = "bytes",
+			       .period = 1,
+			       .heap = type,
 		       });
 }
 
 static void choose_kinds(struct otlp_writer *self)
 {
-	for (size_t i = 0; i < N_HEAP_TYPES && export_is_heap(self->export); i++)
-		add_kind(self, (struct otlp_kind){ .name = heap_types[i].name,
-						   .unit = heap_type_unit(&heap_types[i]),
-						   .heap = &heap_types[i] });
-	for (uint32_t i = 0; i < self->profile->stacks->events.n && !export_is_heap(self->export);
-	     i++)
+	bool is_heap = export_is_heap(self->export);
+
+	for (size_t i = 0; i < N_HEAP_TYPES && is_heap; i++)
+		add_heap_type(self, &heap_types[i]);
+	for (uint32_t i = 0; i < self->profile->stacks->events.n && !is_heap; i++)
 		add_event(self, i);
 }
 
@@ -333,12 +358,9 @@ static void put_profile(struct otlp_writer *self, const struct otlp_kind *kind,
 	protobuf_put_fixed64(&self->profile_message, PROFILE_TIME, hello->start_unix_time);
 	protobuf_put_uint(&self->profile_message, PROFILE_DURATION,
 			  self->profile->stacks->last_time - hello->start_time);
-	if (kind->has_period) {
-		otlp_put_value_type(&self->dictionary, &self->profile_message, PROFILE_PERIOD_TYPE,
-				    "cpu", "nanoseconds");
-		protobuf_put_uint(&self->profile_message, PROFILE_PERIOD,
-				  NANOSECONDS_A_SECOND / hello->rate);
-	}
+	otlp_put_value_type(&self->dictionary, &self->profile_message, PROFILE_PERIOD_TYPE,
+			    kind->period_name, kind->period_unit);
+	protobuf_put_uint(&self->profile_message, PROFILE_PERIOD, kind->period);
 	put_totals(self);
 	protobuf_put_message(scope, SCOPE_PROFILES_PROFILES, &self->profile_message);
 }

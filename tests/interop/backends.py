@@ -73,6 +73,9 @@ def check_first_entries(reader):
         table = getattr(reader.dictionary, name)
         assert len(table), f"{name} has no first entry"
         assert not (table[0] if isinstance(table[0], str) else table[0].ByteSize()), f"{name}[0] says something"
+        entries = [entry if isinstance(entry, str) else entry.SerializeToString() for entry in table]
+        # A place may be there twice: with a frame that is proved, and with one that is not.
+        assert len(set(entries)) == len(entries) or name == "location_table", f"{name} has entries twice"
     for attribute in reader.dictionary.attribute_table[1:]:
         assert attribute.value.WhichOneof("value"), f"{reader.text(attribute.key_strindex)} has no value, not even 0"
 
@@ -116,11 +119,15 @@ def check_profile(reader, profile):
     assert profile.samples, "Parca refuses the whole request"
     assert profile.time_unix_nano
     kind, unit = reader.text(profile.sample_type.type_strindex), reader.text(profile.sample_type.unit_strindex)
-    period = reader.text(profile.period_type.type_strindex)
     assert kind and unit
-    assert bool(period) == bool(profile.period)
+    assert profile.HasField("period_type"), "Parca refuses the whole request"
     if kind == "off_cpu":
-        assert (unit, period) == ("nanoseconds", ""), "Pyroscope knows off_cpu in nanoseconds, without a period"
+        assert (unit, profile.period) == ("nanoseconds", 0), "Pyroscope knows off_cpu in nanoseconds, without a period"
+    else:
+        assert profile.period and reader.text(profile.period_type.type_strindex), "Pyroscope gives it no name"
+    if kind == "samples" and profile.period > 1:
+        period = profile.period_type
+        assert [unit, reader.text(period.type_strindex), reader.text(period.unit_strindex)] == ["count", "cpu", "nanoseconds"]
     seen = set()
     for sample in profile.samples:
         key = sample.stack_index, tuple(sample.attribute_indices), sample.link_index
