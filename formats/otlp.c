@@ -131,6 +131,12 @@ static size_t count_items(const struct otlp_writer *self)
 	return export_is_heap(self->export) ? self->export->heap->n_stacks : self->groups.n;
 }
 
+/* A stack of a heap that is not known has no thread either. */
+static bool is_known(const struct otlp_writer *self, uint32_t item)
+{
+	return !export_is_heap(self->export) || self->export->heap->stacks[item].node;
+}
+
 static uint32_t resource_of_item(const struct otlp_writer *self, uint32_t item)
 {
 	uint32_t thread = export_is_heap(self->export) ? self->export->heap->stacks[item].thread
@@ -149,7 +155,8 @@ static int sort_items(struct otlp_writer *self)
 	if (!self->items || !self->ends)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
-		self->ends[resource_of_item(self, i)]++;
+		if (is_known(self, i))
+			self->ends[resource_of_item(self, i)]++;
 	for (size_t i = 0; i < self->resources.n; i++) {
 		size_t n_of_resource = self->ends[i];
 
@@ -157,7 +164,8 @@ static int sort_items(struct otlp_writer *self)
 		first += n_of_resource;
 	}
 	for (size_t i = 0; i < n; i++)
-		self->items[self->ends[resource_of_item(self, i)]++] = i;
+		if (is_known(self, i))
+			self->items[self->ends[resource_of_item(self, i)]++] = i;
 	return 0;
 }
 
@@ -277,7 +285,7 @@ static int add_heap_stack(struct otlp_writer *self, const struct heap_stack *sta
 {
 	uint64_t n = heap_type_amount(self->kinds[kind].heap, stack);
 
-	if (!n || !stack->node)
+	if (!n)
 		return 0;
 	return add_row(self,
 		       (struct otlp_row){ otlp_stack(&self->dictionary, stack->node),

@@ -35,14 +35,14 @@ def decode(fields, body):
         if at == len(body):
             break
         if kind == "text":
-            found[name] = body[at:at + int(limit)].rstrip(b"\0").decode()
+            found[name] = body[at:at + int(limit)].rstrip(b"\0").decode(errors="replace")
             at += int(limit)
             continue
         found[name], = struct.unpack_from("<Q", body, at)
         at += 8
         if kind == "string":
             size = found[name]
-            found[name] = body[at:at + size].decode()
+            found[name] = body[at:at + size].decode(errors="replace")
             at += size + 8 - size % 8
         elif kind == "blob":
             at += found[name] + 8 + -found[name] % 8
