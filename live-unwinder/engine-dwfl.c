@@ -23,9 +23,10 @@
 #include "live-unwinder/stack-end.h"
 
 enum {
-	SESSIONS_MAX = 512, /* Dwfls kept; the least recently used one is evicted */
-	FILES_MAX = 512,    /* files that the tracker keeps open before it is restarted */
-	MODULES_MAX = 4096, /* per process; further ones are left out */
+	SESSIONS_MAX = 512,	     /* Dwfls kept; the least recently used one is evicted */
+	FILES_MAX = 512,	     /* files that the tracker keeps open before it is restarted */
+	CALL_FRAMES_MAX = 256 << 20, /* bytes of their call frames, likewise */
+	MODULES_MAX = 4096,	     /* per process; further ones are left out */
 };
 
 /* A Dwfl and what it was built from. */
@@ -42,6 +43,7 @@ struct engine_dwfl {
 	Dwflst_Process_Tracker *tracker;
 	struct pair_map tracked; /* (image, 0) → 1: the tracker may keep its file open */
 	size_t n_stale;		 /* tracked images that have ended */
+	uint64_t call_frames;	 /* bytes of those of tracked images */
 	struct session sessions[SESSIONS_MAX];
 	struct lru used;
 };
@@ -147,7 +149,7 @@ static const Dwfl_Callbacks callbacks = {
 /* Called for the first session only: tables cover every rule of many streams. */
 static bool begin_tracker(struct engine_dwfl *engine)
 {
-	engine->n_stale = 0;
+	engine->n_stale = engine->call_frames = 0;
 	engine->tracker = dwflst_tracker_begin(&callbacks);
 	return engine->tracker;
 }
@@ -233,17 +235,25 @@ static Dwfl *make_dwfl(Dwflst_Process_Tracker *tracker, pid_t pid, void *arg)
 	return dwflst_tracker_dwfl_begin(tracker);
 }
 
+/* A single file is never too much: it would be read again for each stack. */
+static bool is_full(const struct engine_dwfl *engine)
+{
+	return engine->tracked.n == FILES_MAX ||
+	       (engine->tracked.n > 1 && engine->call_frames > CALL_FRAMES_MAX);
+}
+
 /* The session of a process, created if missing; NULL: no memory. */
 static struct session *find_session(struct engine_dwfl *engine, struct process *process)
 {
-	struct session *session = process->data;
+	struct session *session;
 
+	if (is_full(engine))
+		end_tracker(engine);
+	session = process->data;
 	if (session) {
 		lru_use(&engine->used, &session->used);
 		return session;
 	}
-	if (engine->tracked.n == FILES_MAX)
-		end_tracker(engine);
 	if (!engine->tracker && !begin_tracker(engine))
 		return NULL;
 	session = find_slot(engine);
@@ -338,8 +348,6 @@ static void report_modules(struct engine_dwfl *engine, struct session *session)
 			continue;
 		dwfl_module_info(module, &userdata, NULL, NULL, NULL, NULL, NULL, NULL);
 		*userdata = modules[i].file;
-		if (!pair_map_find(&engine->tracked, modules[i].image, 0))
-			pair_map_add(&engine->tracked, modules[i].image, 0, 1);
 	}
 	dwfl_report_end(session->dwfl, NULL, NULL);
 }
@@ -481,6 +489,39 @@ static enum wire_stack_end find_end(struct engine_dwfl *engine, struct session *
 	return end;
 }
 
+static uint64_t size_of_call_frames(const struct elf_image *file)
+{
+	struct elf_section section = elf_section_before_first(file->elf);
+	uint64_t size = 0;
+
+	while (elf_section_next(&section))
+		if (is_call_frames(&section) || !strcmp(section.name, ".eh_frame"))
+			size += elf_section_size_in_memory(&section);
+	return size;
+}
+
+/* libdwfl opens a module's file when it unwinds a frame in it, and keeps what it has read. */
+static void track_files(struct engine_dwfl *engine, const struct unwinding *unwinding)
+{
+	const struct mapping_table *mappings = process_mappings(unwinding->process);
+
+	for (size_t i = 0; i < unwinding->n_frames; i++) {
+		const struct wire_frame *frame = &unwinding->frames[i];
+		const struct mapping *mapping = mapping_table_find(mappings, frame_code(frame));
+		struct elf_image *file;
+		struct image *image;
+
+		if (!mapping || pair_map_find(&engine->tracked, mapping->image, 0))
+			continue;
+		image = image_table_find(engine->files->table, mapping->image);
+		file = image ? elf_cache_get(engine->files, image) : NULL;
+		if (!file || !elf_cache_reopen(file) ||
+		    pair_map_add(&engine->tracked, mapping->image, 0, 1) < 0)
+			continue;
+		engine->call_frames += size_of_call_frames(file);
+	}
+}
+
 void engine_dwfl_unwind(struct engine_dwfl *engine, struct unwinding *unwinding)
 {
 	struct session *session = find_session(engine, unwinding->process);
@@ -491,8 +532,10 @@ void engine_dwfl_unwind(struct engine_dwfl *engine, struct unwinding *unwinding)
 	unwinding->failed_image = NULL;
 	if (session && session->version != process_version(session->process))
 		report_modules(engine, session);
-	if (session && session->elf)
+	if (session && session->elf) {
 		walk_frames(engine, session, on_frame, &walk, unwinding);
+		track_files(engine, unwinding);
+	}
 	if (unwinding->n_frames == 0) {
 		unwinding_add_sampled(unwinding);
 		walk.sp = unwinding_register(unwinding, unwinding->arch->sp);

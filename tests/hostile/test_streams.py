@@ -61,6 +61,13 @@ class Streams(pipeline.PipelineTest):
             with self.subTest(name):
                 self.run_all(self.write(name, bad_streams.SIZE if name in WORST else SHORT))
 
+    def test_files_that_elfutils_reads_have_one_limit(self):
+        """However many of them one process maps."""
+        for name in "one-file-as-many-images", "all-files-of-the-machine":
+            for size in 1, 4:
+                with self.subTest(name, size=size):
+                    self.run_limited(self.write(name, size * bad_streams.SIZE), "live-unwinder", "-q", "--engine=dwfl")
+
     def test_the_heaps_report(self):
         for name in (name for name in WORST if "heap" in name):
             with self.subTest(name):
