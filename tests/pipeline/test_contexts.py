@@ -7,7 +7,7 @@ import reading
 import spans
 
 BUILD = pipeline.BUILD / "tests" / "pipeline"
-SECONDS = "1.5"
+SECONDS = "1.5", "6"  # the longer one if the machine is too busy for the other
 
 
 @pipeline.needs_root
@@ -20,8 +20,8 @@ class Contexts(pipeline.RecordingTest):
         self.log = self.directory / "log"
         self.stream = self.directory / "contexts.stream"
 
-    def record(self, program, *how, options=(), threads="2", span_us="20", library=""):
-        command = "env", f"SPANS_LIBRARY={BUILD / library}", BUILD / program, threads, SECONDS, self.log, span_us, *how
+    def record(self, program, *how, options=(), threads="2", span_us="20", library="", seconds=SECONDS[0]):
+        command = "env", f"SPANS_LIBRARY={BUILD / library}", BUILD / program, threads, seconds, self.log, span_us, *how
         with self.stream.open("wb") as out:
             self.run_well(self.source("-e", "cpu-clock", *options, "--", *command), stdout=out)
 
@@ -55,8 +55,12 @@ class Contexts(pipeline.RecordingTest):
     def test_waits_have_the_context_of_their_thread(self):
         for options in (), ("-a",):
             with self.subTest(options):
-                self.record("spans", "wait", options=("--off-cpu", *options), span_us="4000")
-                self.check(self.labelled(), 10, (0, spans.OFF_CPU), 4_000_000)
+                for seconds in SECONDS:
+                    self.record("spans", "wait", options=("--off-cpu", *options), span_us="4000", seconds=seconds)
+                    labelled = self.labelled()
+                    if sum(bool(context) for *_, context in labelled.stacks) > 200:
+                        break
+                self.check(labelled, 10, (0, spans.OFF_CPU), 4_000_000)
 
     def test_threads_that_publish_nothing_have_none(self):
         self.record("spans", "none")
