@@ -35,12 +35,12 @@ int limits_paranoid(void)
 	return read_setting("/proc/sys/kernel/perf_event_paranoid", 2);
 }
 
-/* At most, of one CPU. How often tracepoints occur is unknown: assumes as often as the rate. */
-static uint64_t bytes_a_second(const struct perf_source_options *options)
+/* Of one CPU. How often tracepoints occur is unknown: assumes as often as the rate. */
+static uint64_t bytes_a_second(const struct perf_source_options *options, uint32_t stack_bytes)
 {
 	uint64_t n_events = options->n_events ? options->n_events : 1;
 
-	return n_events * options->rate * (options->stack_size + SAMPLE_OVERHEAD);
+	return n_events * options->rate * (stack_bytes + SAMPLE_OVERHEAD);
 }
 
 /*
@@ -57,7 +57,7 @@ void limits_choose_stack_size(struct perf_source_options *options)
 		return;
 	options->stack_size = PERF_RECORD_STACK_MAX;
 	if (!has_rings || options->has_waits ||
-	    bytes_a_second(options) > RING_SECONDS_PART * RING_DEFAULT_MAX)
+	    bytes_a_second(options, options->stack_size) > RING_SECONDS_PART * RING_DEFAULT_MAX)
 		options->stack_size = STACK_OF_SMALL_RINGS;
 }
 
@@ -65,9 +65,9 @@ void limits_choose_stack_size(struct perf_source_options *options)
  * Room for a second of samples, as a power of two. At 4,999 Hz with 64 KiB of stack, 32 MiB hold
  * only a tenth of that, and on a busy machine it can take as long until all stages get a CPU.
  */
-static size_t default_ring_bytes(const struct perf_source_options *options)
+static size_t default_ring_bytes(const struct perf_source_options *options, uint32_t stack_bytes)
 {
-	size_t wanted = bytes_a_second(options), size = RING_DEFAULT_MIN;
+	size_t wanted = bytes_a_second(options, stack_bytes), size = RING_DEFAULT_MIN;
 	size_t most = RINGS_MAX / sysconf(_SC_NPROCESSORS_CONF);
 
 	if (most < RING_DEFAULT_MAX)
@@ -88,12 +88,13 @@ size_t limits_least_ring_bytes(const struct perf_source_options *options)
 }
 
 /* The size of -m rounded down to a power of two, or enough for the rate. */
-size_t limits_ring_bytes(struct stage *stage, const struct perf_source_options *options)
+size_t limits_ring_bytes(struct stage *stage, const struct perf_source_options *options,
+			 uint32_t stack_bytes)
 {
 	size_t least = limits_least_ring_bytes(options), size = least;
 
 	if (!options->ring_bytes)
-		return default_ring_bytes(options);
+		return default_ring_bytes(options, stack_bytes);
 	if (options->ring_bytes < least)
 		stage_warn(stage, "-m %zu is too small for stacks of %" PRIu32 " bytes: using %zu",
 			   options->ring_bytes, options->stack_size, least);
@@ -153,5 +154,5 @@ void limits_raise_count(struct stage *stage, struct sampled_event *event)
 
 uint64_t limits_ring_milliseconds(const struct perf_source_options *options, size_t ring_bytes)
 {
-	return ring_bytes * 1000 / bytes_a_second(options);
+	return ring_bytes * 1000 / bytes_a_second(options, options->stack_size);
 }

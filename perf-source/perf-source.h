@@ -125,14 +125,21 @@ void programs_note_read(struct perf_source *self, enum ring_kind kind, uint32_t 
 uint64_t programs_count_left(const struct perf_source *self);
 
 /* limits.c: the rate, the stack size and the size of rings. */
-enum { RING_DEFAULT_MIN = 4 * 1024 * 1024, STACK_LIMIT_MAX = 64 * 1024 * 1024 };
+enum {
+	RING_DEFAULT_MIN = 4 * 1024 * 1024,
+	STACK_LIMIT_MAX = 64 * 1024 * 1024,
+	/* Of a sample whose stack our program reads: few have more, the average is 1 to 6 KiB. */
+	STACK_BYTES_READ = 8192,
+};
 #define STACK_LIMIT_UNSET UINT64_MAX
 
 int limits_paranoid(void); /* kernel.perf_event_paranoid */
 void limits_lower_rate(struct stage *stage, struct perf_source_options *options);
 void limits_raise_count(struct stage *stage, struct sampled_event *event);
 void limits_choose_stack_size(struct perf_source_options *options);
-size_t limits_ring_bytes(struct stage *stage, const struct perf_source_options *options);
+/* `stack_bytes`: what a sample's stack takes in a ring. */
+size_t limits_ring_bytes(struct stage *stage, const struct perf_source_options *options,
+			 uint32_t stack_bytes);
 size_t limits_least_ring_bytes(const struct perf_source_options *options);
 uint64_t limits_ring_milliseconds(const struct perf_source_options *options, size_t ring_bytes);
 

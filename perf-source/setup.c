@@ -300,7 +300,7 @@ static int start_recording(struct stage *stage, struct perf_source *self)
 {
 	struct perf_source_options *options = &self->options;
 	struct event_set *event_set = &self->event_set;
-	size_t ring_bytes = limits_ring_bytes(stage, options);
+	size_t ring_bytes;
 	int r;
 
 	event_set->has_waits = options->has_waits;
@@ -321,6 +321,10 @@ static int start_recording(struct stage *stage, struct perf_source *self)
 		return r;
 	if (options->has_waits)
 		programs_load_of_waits(stage, self);
+	/* Clearing memory that is never used takes as long as all else at the start. */
+	ring_bytes = limits_ring_bytes(stage, options,
+				       event_set->setup.has_sample_parts ? STACK_BYTES_READ
+									 : options->stack_size);
 	r = open_recording(stage, self, ring_bytes);
 	if (r == -ENOBUFS)
 		return fail_to_open(stage, self, 0, r);

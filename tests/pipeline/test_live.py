@@ -145,7 +145,7 @@ class Live(pipeline.RecordingTest):
                              self.stage("live-unwinder"), self.stage("symbolizer"),
                              [pipeline.program("frame-dump")])[-1].output.decode()
         paths = dict(re.findall(r'^image image=(\d+) .* path="(.*)"$', text, re.M))
-        told = re.findall(r'^image_id image=(\d+) .* file_id="(.*)"$', text, re.M)
+        told = re.findall(r'^image_id image=(\d+) .* file_id="([^"]*)"', text, re.M)
         ids = {paths[number]: file_id for number, file_id in told}
         self.assertEqual(len(ids), len(told), "an image's ids were emitted twice")
         self.assertEqual(ids[str(pipeline.CHAIN)], streams.file_id_of(pipeline.CHAIN.read_bytes()))
