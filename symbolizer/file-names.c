@@ -61,6 +61,7 @@ int file_names_begin(struct file_names *names, struct stage *stage, struct image
 	names->files.arg = names;
 	names->files.client.dirs = names->dirs.list;
 	names->files.client.n_dirs = names->dirs.n;
+	names->files.client.takes_debug_files = true;
 	names->files.client.trust.vouched = names->dirs.list + 1;
 	names->files.client.trust.n_vouched = names->dirs.n - 1;
 	names->dirs.trust = &names->files.client.trust;

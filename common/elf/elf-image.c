@@ -164,13 +164,34 @@ static bool has_build_id(const struct elf_image *elf_image, const struct image *
 	       !memcmp(id.build_id.data, image->build_id, image->build_id_size);
 }
 
+/* A debug file has no code, and so other offsets than the file that was mapped. */
+static bool take_segments(const struct image *image, struct elf_image *elf_image)
+{
+	size_t n = image->n_segments;
+	struct elf_segment *segments = n ? calloc(n, sizeof(*segments)) : NULL;
+
+	if (!segments)
+		return !n;
+	for (size_t i = 0; i < n; i++)
+		segments[i] = (struct elf_segment){
+			.offset = image->segments[i].offset,
+			.size = image->segments[i].size,
+			.address = image->segments[i].address,
+			.is_executable = true,
+		};
+	free(elf_image->segments);
+	elf_image->segments = segments;
+	elf_image->n_segments = n;
+	return true;
+}
+
 /* Whether the file of `fd`, which it takes over, has the image's build-id. */
 static bool try_descriptor(const struct image *image, int fd, uint16_t machine,
 			   struct elf_image *ret)
 {
 	if (elf_image_open_descriptor(fd, machine, ret) != ELF_IMAGE_OK)
 		return false;
-	if (has_build_id(ret, image))
+	if (has_build_id(ret, image) && take_segments(image, ret))
 		return true;
 	elf_image_close(ret);
 	return false;

@@ -243,7 +243,9 @@ int image_open_candidate(struct image_client *client, const char *path,
 	struct stat status;
 	int r;
 
-	if (size < 2 || size > WIRE_BUILD_ID_MAX || number >= 2 + client->n_dirs)
+	size_t n_dirs = client->n_dirs, n_lists = client->takes_debug_files ? 2 : 1;
+
+	if (size < 2 || size > WIRE_BUILD_ID_MAX || number >= 2 + n_lists * n_dirs)
 		return -ERANGE;
 	if (number == 1) {
 		r = image_open_copy(build_id, size, "elf", ret_fd);
@@ -252,8 +254,8 @@ int image_open_candidate(struct image_client *client, const char *path,
 	}
 	if (number)
 		path = candidate;
-	if (number > 1 &&
-	    !put_build_id_path(client->dirs[number - 2], build_id, size, "", candidate))
+	if (number > 1 && !put_build_id_path(client->dirs[(number - 2) % n_dirs], build_id, size,
+					     number - 2 < n_dirs ? "" : ".debug", candidate))
 		return -ENOENT;
 	fd = open_regular(path, &status);
 	if (fd < 0)

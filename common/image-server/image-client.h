@@ -23,6 +23,7 @@ struct image_client {
 	/* Directories with files by build-id, like /usr/lib/debug; borrowed. */
 	const char *const *dirs;
 	size_t n_dirs;
+	bool takes_debug_files;	 /* from there, where no file itself is: they have names alone */
 	struct file_trust trust; /* in files found by path and build-id alone */
 };
 
@@ -54,7 +55,8 @@ int image_open_recorded(const struct wire_image *record, const struct wire_image
 
 /*
  * The same with the build-id as only proof, which the caller compares after opening the ELF file.
- * Candidate 0 is the path, 1 perf's copy (~/.debug/.build-id), the rest the client's directories.
+ * Candidate 0 is the path, 1 perf's copy (~/.debug/.build-id), the rest the client's directories,
+ * at last for debug files.
  * -ERANGE: no candidate from this number on; other -errno: this one is missing or untrusted
  * (file-trust.h).
  */

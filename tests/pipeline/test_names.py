@@ -353,6 +353,35 @@ class Inlined(Recording):
         named = self.run_on(stream, self.stage("symbolizer", f"--debug-dir={elsewhere}"), *folded)
         self.assert_spins_in(CHAIN, streams.folded_stacks(named.decode()))
 
+    def test_names_can_be_had_from_debug_files_alone(self):
+        """A debug file has no code, and so other offsets: the stream tells where the code was. lld leaves no holes."""
+        for linker in "bfd", "lld":
+            program, elsewhere = self.directory / f"linked-by-{linker}", self.directory / f"debug-{linker}"
+            if subprocess.run(["cc", "-O2", "-g", "-Wl,--build-id", f"-fuse-ld={linker}", SOURCE, "-o", program],
+                              capture_output=True).returncode:
+                continue
+            stream = self.directory / "stream"
+            stream.write_bytes(self.run_well(self.source("-F", "4999", "--", program, "1000"),
+                                             self.stage("live-unwinder"))[-1].output)
+            named = [self.stage("symbolizer", "--no-cache", f"--debug-dir={elsewhere}"),
+                     self.stage("capture-sink", "-q", "-f", "folded", "-")]
+            with_program = self.run_on(stream, *named)
+            self.assert_spins_in(CHAIN, streams.folded_stacks(with_program.decode()))
+            identifier = build_id_of(program)
+            debug = elsewhere / ".build-id" / identifier[:2] / f"{identifier[2:]}.debug"
+            debug.parent.mkdir(parents=True)
+            for make in ["objcopy", "--only-keep-debug"], ["eu-strip", "-f"]:
+                with self.subTest(linker, make=make[0]):
+                    stripped = self.directory / "stripped"
+                    command = [*make, program, debug] if make[0] == "objcopy" else [*make, debug, "-o", stripped, program]
+                    if not shutil.which(make[0]):
+                        continue
+                    debug.unlink(missing_ok=True)
+                    subprocess.run(command, check=True)
+                    program.rename(self.directory / "away")
+                    self.assertEqual(self.run_on(stream, *named), with_program)
+                    (self.directory / "away").rename(program)
+
     def test_files_without_debug_information_are_listed(self):
         program = self.directory / "program"
         identifier = self.make_separate(program, self.directory / "debug")
