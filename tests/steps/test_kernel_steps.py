@@ -25,7 +25,7 @@ KERNEL_FRAMES = re.compile(r"0x[0-9a-f]+@\d+:kernel(\+exact)? ?")
 WALKED_LEAST = 200
 TRIES = 5  # on a busy machine it takes longer until the kernel knows a process
 ALL = "--all" in sys.argv
-SOME = {"O0", "O2", "Os", "realign", "clang-O2", "lld", "static"}
+SOME = {"O2", "realign", "lld", "static"}
 OTHERS = {"by-hand", "exceptions-O2", "jumps-O2", "signals-O2", "threads-O2", "true"}
 
 
