@@ -12,7 +12,11 @@
 #define IS_TEXT (1ULL << 63) /* of a value: it is a name */
 #define IS_LINK (1ULL << 63)
 
-enum { TRACE_ID_SIZE = 16, SPAN_ID_SIZE = 8 };
+enum {
+	TRACE_ID_SIZE = 16,
+	SPAN_ID_SIZE = 8,
+	SETS_MAX = 1 << 24, /* several for each trace context */
+};
 
 static int number_links(struct otlp_dictionary *self)
 {
@@ -35,7 +39,7 @@ int otlp_dictionary_init(struct otlp_dictionary *self, const struct profile *pro
 	pair_map_init(&self->attributes, PROFILE_CALLS_MAX);
 	pair_map_init(&self->mappings, PROFILE_CALLS_MAX);
 	pair_map_init(&self->scripts, PROFILE_LOCATIONS_MAX);
-	pair_map_init(&self->set_of_last, PROFILE_CALLS_MAX);
+	pair_map_init(&self->set_of_last, SETS_MAX);
 	self->index_of_location = calloc(profile->n_locations, sizeof(*self->index_of_location));
 	self->stack_of_node = calloc(profile->n_nodes, sizeof(*self->stack_of_node));
 	r = used_names_init(&self->strings, &profile->stacks->names);
@@ -264,17 +268,18 @@ static uint32_t find_location(struct otlp_dictionary *self, uint32_t number)
 {
 	const struct profile_location *location = &self->profile->locations[number];
 	uint32_t *index = &self->index_of_location[number];
+	bool is_named = has_name(self, location);
 	uint64_t *of_script;
 
 	if (*index)
 		return *index;
-	of_script = find_script(self, location);
+	of_script = is_named ? find_script(self, location) : NULL;
 	if (of_script && *of_script)
 		return *index = *of_script;
 	protobuf_reset(&self->location);
 	if (location->kind != PROFILE_CUT)
 		put_place(self, location);
-	if (has_name(self, location))
+	if (is_named)
 		put_lines(self, location);
 	protobuf_put_message(&self->location_table, DICTIONARY_LOCATIONS, &self->location);
 	*index = ++self->n_locations;

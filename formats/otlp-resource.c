@@ -109,16 +109,24 @@ static void put(struct protobuf *message, const char *key, const char *text)
 	protobuf_deinit(&attribute);
 }
 
-static void put_published(const struct profile *profile, const struct profile_process *process,
+static void put_published(const struct export *export, const struct profile_process *process,
 			  struct protobuf *message)
 {
-	for (uint32_t i = 0; i < process->resource.n; i++) {
-		const struct profile_attribute *attribute =
-			&profile->contexts.attributes[process->resource.first + i];
+	const struct profile *profile = export->profile;
+	struct profile_attributes attributes = process->resource;
 
-		put(message, profile_text(profile, attribute->key),
-		    profile_text(profile, attribute->value));
+	for (uint32_t i = 0; i < attributes.n && i < PROFILE_KEYS_MAX; i++) {
+		uint32_t at = attributes.first + i;
+		const struct profile_attribute *attribute = &profile->contexts.attributes[at];
+
+		if (!profile_attributes_have(&profile->contexts, attributes.first, at,
+					     attribute->key))
+			put(message, profile_text(profile, attribute->key),
+			    profile_text(profile, attribute->value));
 	}
+	if (attributes.n > PROFILE_KEYS_MAX)
+		*counters_get(export->counters, "refused", "resource-attributes") +=
+			attributes.n - PROFILE_KEYS_MAX;
 }
 
 static bool has_published(const struct profile *profile, const struct profile_process *process,
@@ -140,7 +148,7 @@ void otlp_resource_put(const struct otlp_resource *resource, const struct export
 		{ "process.linux.cgroup", profile_text(profile, process->cgroup) },
 	};
 
-	put_published(profile, process, message);
+	put_published(export, process, message);
 	for (size_t i = 0; i < export->n_attributes; i++)
 		if (!has_published(profile, process, export->attributes[i].key) &&
 		    strcmp(export->attributes[i].key, SERVICE_NAME) != 0)

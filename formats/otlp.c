@@ -43,7 +43,10 @@ struct otlp_kind {
 	const struct heap_type *heap; /* NULL: of samples */
 };
 
-enum { KINDS_MAX = EVENTS_MAX + N_HEAP_TYPES };
+enum {
+	KINDS_MAX = EVENTS_MAX + N_HEAP_TYPES,
+	ROWS_MAX = 4 * PROFILE_SAMPLES_MAX,
+};
 
 struct otlp_row {
 	uint32_t stack, set;
@@ -60,11 +63,13 @@ struct otlp_writer {
 	struct otlp_kind kinds[KINDS_MAX];
 	uint64_t sums[KINDS_MAX]; /* of what was written */
 	size_t n_kinds;
-	uint32_t *items;	/* groups, or stacks of a heap, by resource */
-	size_t *ends;		/* by resource: the end of its items */
-	struct pair_map row_of; /* (stack, set) → row */
-	struct otlp_row *rows;	/* of the profile that is being written */
+	uint32_t *items; /* groups, or stacks of a heap, by resource */
+	size_t *ends;	 /* by resource: the end of its items */
+	struct pair_map
+		row_of; /* (profile and stack, set) → row; never cleared, as profiles may be many */
+	struct otlp_row *rows; /* of the profile that is being written */
 	size_t n_rows;
+	uint64_t n_profiles; /* begun so far, and those without samples */
 	bool has_totals;
 	struct protobuf sample, profile_message, indices;
 };
@@ -239,11 +244,13 @@ static uint32_t add_context(struct otlp_writer *self, uint32_t set, uint32_t con
 	struct profile_attributes attributes =
 		context ? contexts->list[context - 1].attributes : (struct profile_attributes){ 0 };
 
-	for (uint32_t i = attributes.first; i < attributes.first + attributes.n; i++) {
-		const struct profile_attribute *attribute = &contexts->attributes[i];
+	for (uint32_t i = 0; i < attributes.n && i < PROFILE_KEYS_MAX; i++) {
+		uint32_t at = attributes.first + i;
+		const struct profile_attribute *attribute = &contexts->attributes[at];
 		const char *key = profile_text(self->profile, attribute->key);
 
-		if (!is_ours(key))
+		if (!is_ours(key) &&
+		    !profile_attributes_have(contexts, attributes.first, at, attribute->key))
 			set = add_text(self, set, key, attribute->value);
 	}
 	return otlp_set_add_link(&self->dictionary, set, context);
@@ -252,14 +259,15 @@ static uint32_t add_context(struct otlp_writer *self, uint32_t set, uint32_t con
 /* Adds an amount to the row of its stack and attributes. 0 or -ENOMEM. */
 static int add_row(struct otlp_writer *self, struct otlp_row row)
 {
-	uint64_t *known = pair_map_find(&self->row_of, row.stack, row.set);
+	uint64_t stack = self->n_profiles << 32 | row.stack;
+	uint64_t *known = pair_map_find(&self->row_of, stack, row.set);
 	int r;
 
 	if (known) {
 		sum_add(&self->rows[*known].n, row.n);
 		return 0;
 	}
-	r = pair_map_add(&self->row_of, row.stack, row.set, self->n_rows);
+	r = pair_map_add(&self->row_of, stack, row.set, self->n_rows);
 	return r < 0 ? -ENOMEM : GROWING_LIST_ADD(self->rows, self->n_rows, row);
 }
 
@@ -297,7 +305,7 @@ static int collect(struct otlp_writer *self, size_t resource, size_t kind)
 {
 	int r = 0;
 
-	pair_map_clear(&self->row_of);
+	self->n_profiles++;
 	self->n_rows = 0;
 	for (size_t i = resource ? self->ends[resource - 1] : 0; i < self->ends[resource] && r == 0;
 	     i++)
@@ -461,7 +469,7 @@ static int write_file(const struct export *export)
 	struct otlp_writer self = { .export = export, .profile = export->profile };
 	int r = otlp_dictionary_init(&self.dictionary, export->profile);
 
-	pair_map_init(&self.row_of, PROFILE_SAMPLES_MAX);
+	pair_map_init(&self.row_of, ROWS_MAX);
 	choose_kinds(&self);
 	if (r == 0)
 		r = put_all(&self);

@@ -98,6 +98,15 @@ uint32_t profile_contexts_find(const struct profile_contexts *contexts, uint64_t
 	return index ? *index + 1 : 0;
 }
 
+bool profile_attributes_have(const struct profile_contexts *contexts, uint32_t first, uint32_t end,
+			     uint32_t key)
+{
+	for (uint32_t i = first; i < end; i++)
+		if (contexts->attributes[i].key == key)
+			return true;
+	return false;
+}
+
 uint32_t profile_attribute_find(const struct profile_contexts *contexts,
 				struct profile_attributes attributes, const char *key)
 {

@@ -11,6 +11,7 @@
 enum {
 	PROFILE_CONTEXTS_MAX = 1 << 20,	  /* samples of further ones have none */
 	PROFILE_ATTRIBUTES_MAX = 1 << 19, /* so that they take a part of all names only */
+	PROFILE_KEYS_MAX = 1024, /* that are compared with each other, of one context or resource */
 	PROFILE_ID_SIZE = 40,
 };
 
@@ -55,6 +56,11 @@ int profile_contexts_add_resource(struct profile_contexts *contexts,
 
 /* The index + 1 of the context with a number; 0: none. */
 uint32_t profile_contexts_find(const struct profile_contexts *contexts, uint64_t number);
+
+/* Whether a key is among the attributes from `first` on, before `end`: programs may publish it
+ * twice. */
+bool profile_attributes_have(const struct profile_contexts *contexts, uint32_t first, uint32_t end,
+			     uint32_t key);
 
 /* The value of an attribute, as a name; 0: it is not among them. */
 uint32_t profile_attribute_find(const struct profile_contexts *contexts,

@@ -18,14 +18,17 @@ from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parent
 sys.path.insert(0, str(SOURCE.parent / "pipeline"))
+import made  # noqa: E402
 import npm  # noqa: E402
 import pipeline  # noqa: E402 (the other tests' helpers)
+import streams  # noqa: E402
 import totals  # noqa: E402
 
 BUILD = Path(os.environ["STACKPIPE_BUILD"])
 FETCHED = SOURCE.parent.parent / "build" / "interop"  # for all build directories
 INLINED_SPIN = BUILD / "tests" / "pipeline" / "inlined-spin"
 SPIN_SOURCE = SOURCE.parent / "programs" / "inlined-spin.c"
+SYMBOLIZED = SOURCE.parent / "data" / "small.symbolized.stream"
 INTERPRETER = [sys.executable, "-c", "sum(i * i for i in range(3000000))"]
 OTLP_READER = ["/usr/bin/python3", SOURCE / "otlp.py", FETCHED / "opentelemetry-proto.deb"]
 
@@ -124,6 +127,19 @@ class Formats(pipeline.RecordingTest):
             return sorted({json.dumps({**place, "address": None}) for place in places})
 
         self.assertEqual(in_order(again), in_order(self.files["otlp"]))
+
+    def test_otlp_has_no_key_twice(self):
+        """Whatever a program publishes: receivers refuse the whole request."""
+        twice = ("service.name", "a"), ("service.name", "b"), ("x", "1"), ("x", "2")
+        hello, *_, end = streams.records(SYMBOLIZED.read_bytes())
+        self.stream.write_bytes(streams.between(hello, [made.process(), *made.resource(*twice), *made.trace_context(*twice),
+                                                        made.stack([(made.CODE, 0)], context=1)], end))
+        self.run_on(self.stream, self.stage("capture-sink", self.files["otlp"]))
+        self.assertEqual(list(self.read_otlp()), ["[unknown]"])
+        sample, = self.read_otlp("--samples")
+        self.assertEqual((sample["attributes"]["x"], sample["trace"]), ("1", "1" * 32))
+        resource, = self.read_otlp("--resources")
+        self.assertEqual(resource["attributes"]["service.name"], "a")
 
     def test_otlp_has_the_attributes_that_are_given(self):
         self.write_all(INLINED_SPIN, "300")
